@@ -12,15 +12,18 @@ import type { Program, Trader } from '../test/orders/kill-harness.ts';
 
 /** Each transaction ends well before a busy database would be given up. */
 const AT_ONCE = 256;
-const PAPER = { latency_ms: 0, starting_cash: 1e12 };
+export const PAPER = { latency_ms: 0, starting_cash: 1e12 };
+
+/** Where an account trades that is no paper account. */
+type Elsewhere = Parameters<typeof Harness.makeTrader>[3];
 
 export const HERE = resolve(import.meta.dirname, '..');
 
 export interface Checkout {
   startProgram: typeof Harness.startProgram;
   makeTrader: typeof Harness.makeTrader;
-  /** So many users with a paper account each, hundreds in one transaction. */
-  makeTraders(db: Db, users: number): Promise<Trader[]>;
+  /** So many users with a paper account each, or one elsewhere, hundreds in one transaction. */
+  makeTraders(db: Db, users: number, elsewhere?: Elsewhere): Promise<Trader[]>;
   /** In a folder. */
   openFresh(dir: string): Promise<Db>;
   openFreshPostgres(url: string): Promise<Db>;
@@ -45,7 +48,7 @@ export async function load(checkout: string): Promise<Checkout> {
   return {
     makeTrader,
     startProgram,
-    async makeTraders(db, users) {
+    async makeTraders(db, users, elsewhere) {
       let unit: Statement[] = [];
       const gathering: Db = {
         ...db,
@@ -56,7 +59,7 @@ export async function load(checkout: string): Promise<Checkout> {
       };
       const traders: Trader[] = [];
       while (traders.length < users) {
-        traders.push(await makeTrader(gathering, PAPER));
+        traders.push(await makeTrader(gathering, PAPER, undefined, elsewhere));
         if (traders.length % AT_ONCE !== 0 && traders.length < users) continue;
         await db.commit(unit);
         unit = [];

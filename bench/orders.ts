@@ -6,15 +6,20 @@ import type { Load } from './client.ts';
 
 export const FILLED = /^HTTP\/1\.1 200 [\s\S]*"status":"filled"/;
 
-const ENTRY = { action: 'buy' };
-const EXIT = { action: 'sell', order_type: 'exit' };
+export const ENTRY = { action: 'buy' };
+export const EXIT = { action: 'sell', order_type: 'exit' };
 let made = 0;
 
 /** The time makes a signal unique; two of one millisecond differ by what stands behind it. */
 function signal(order: object, secret: string): string {
   const time = timestamp(Date.now()).replace('Z', `${String(made++ % 1e6).padStart(6, '0')}Z`);
-  return JSON.stringify({ ...order, symbol: 'BTCUSDT', quantity: 0.01, timestamp: time, secret });
+  return JSON.stringify({ symbol: 'BTCUSDT', quantity: 0.01, ...order, timestamp: time, secret });
 }
+
+export const signalOf = (trader: Trader, order: object) => ({
+  path: webhookPath(trader),
+  body: signal(order, trader.secret),
+});
 
 /** What a floor is sent: as long as what the service is sent, and of nobody. */
 export const nobodysSignals: Load['next'] = () => ({ path: '/', body: signal(ENTRY, 'x'.repeat(43)) });

@@ -135,7 +135,7 @@ function sectionOf(mode: Timed['mode'], { timed, counted, bursts, updates }: Res
 const figure = (value: number | null | undefined, digits = 2): string =>
   value === null || value === undefined || Number.isNaN(value) ? '–' : value.toFixed(digits);
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -7,16 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
+import type { Venue } from '../chaos/venue.ts';
+import type { PublicJwk } from '../src/domain/identity/sealed.ts';
 import type { Program, Trader } from '../test/orders/kill-harness.ts';
 import { startPostgres } from '../test/servers/postgres.ts';
 import { startRedis } from '../test/servers/redis.ts';
-import { type Checkout, killAll } from './checkout.ts';
+import { type Checkout, killAll, PAPER } from './checkout.ts';
 import { cpuMs, familyMs, mainThreadMs, postgresPid, redisPid, type Usage } from './usage.ts';
 
 export interface System {
   readonly address: string;
   readonly traders: readonly Trader[];
   usage(): Usage;
+  /** By role, where there are several: an address for who watches it, and its number. */
+  readonly processes: Readonly<Record<string, { readonly address: string; readonly pid: number }>>;
   /** Of the database of one process. */
   readonly file: string | null;
   readonly servers: Servers | null;
@@ -32,6 +36,8 @@ export interface Servers {
 export interface Wanted {
   readonly users: number;
   readonly env?: Record<string, string>;
+  /** With roles apart: where all accounts are; the paper broker, where nothing is said. */
+  readonly venue?: Venue;
   /** Of Node, for a role: `all` where there is but one. */
   nodeOptions?(role: string): readonly string[];
 }
@@ -69,6 +75,7 @@ async function oneProcess(
     return {
       address: await program.ready,
       traders,
+      processes: {},
       usage: () => ({ process: cpuMs(program.pid), 'main thread': mainThreadMs(program.pid) }),
       file: join(dir, file),
       servers: null,
@@ -83,10 +90,16 @@ async function oneProcess(
 export async function startApart(code: Checkout, wanted: Wanted): Promise<System> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const WORKER_KEY = JSON.stringify(privateKey.export({ format: 'jwk' }));
-  const WORKER_PUBLIC_KEY = JSON.stringify(publicKey.export({ format: 'jwk' }));
+  const sealing = publicKey.export({ format: 'jwk' });
+  const WORKER_PUBLIC_KEY = JSON.stringify(sealing);
+  const { venue } = wanted;
   return overServers(async ({ env, dir, urls, started }) => {
     const db = await code.openFreshPostgres(urls.postgres);
-    const traders = await code.makeTraders(db, wanted.users).finally(() => db.close());
+    const elsewhere = venue && {
+      brokerName: venue.broker,
+      seal: (owner: Parameters<Venue['seal']>[0]) => venue.seal(owner, sealing as unknown as PublicJwk),
+    };
+    const traders = await code.makeTraders(db, wanted.users, elsewhere).finally(() => db.close());
     const start = (role: string, more: Record<string, string> = {}) =>
       started(
         code.startProgram(join(dir, role), { ...env, ...wanted.env, ROLE: role, ...more }, [
@@ -95,18 +108,30 @@ export async function startApart(code: Checkout, wanted: Wanted): Promise<System
         ]),
       );
     // A process of its own, with a ledger of its own: what is counted is ours.
-    const exchange = started(
-      code.startProgram(join(dir, 'exchange'), {}, ['chaos/exchange.ts', '--file', join(dir, 'exchange.db')]),
-    );
+    const language = venue && !venue.isPaper ? ['--broker', venue.broker] : [];
+    const command = ['chaos/exchange.ts', '--file', join(dir, 'exchange.db'), ...language];
+    const exchange = await started(code.startProgram(join(dir, 'exchange'), {}, command)).ready;
+    if (venue) await register(exchange, venue, traders);
     const worker = start('worker', {
       WORKER_KEY,
-      BROKER_URLS: JSON.stringify({ paper: await exchange.ready }),
+      BROKER_URLS: JSON.stringify({ [venue?.broker ?? 'paper']: exchange }),
     });
     const verifier = start('verifier');
     const api = start('api', { WORKER_PUBLIC_KEY });
     await Promise.all([worker.ready, verifier.ready]);
     return { traders, api, others: { worker, verifier } };
   });
+}
+
+/** The exchange knows whose credentials these are. */
+async function register(exchange: string, venue: Venue, traders: readonly Trader[]): Promise<void> {
+  for (const { account } of traders) {
+    const response = await fetch(`${exchange}/control/accounts/${account.id}`, {
+      method: 'POST',
+      body: JSON.stringify({ paper: PAPER, ...venue.terms(account.id, 0) }),
+    });
+    if (!response.ok) throw new Error(`the exchange takes no accounts: ${await response.text()}`);
+  }
 }
 
 export async function startFloorApart(code: Checkout): Promise<System> {
@@ -169,9 +194,14 @@ async function overServers(
         return program;
       },
     });
+    const roles = Object.entries({ api, ...others });
+    const processes = await Promise.all(
+      roles.map(async ([name, { ready, pid }]) => [name, { address: await ready, pid }] as const),
+    );
     return {
       address: await api.ready,
       traders,
+      processes: Object.fromEntries(processes),
       usage: () => ({
         API: cpuMs(api.pid),
         ...Object.fromEntries(Object.entries(others).map(([name, { pid }]) => [name, cpuMs(pid)])),

@@ -31,6 +31,10 @@ function orUnknown(read: () => number): number {
 /** Of all threads of this process, those that have ended too. */
 export const cpuMs = (pid: number): number => orUnknown(() => spent(fieldsOf(`/proc/${pid}/stat`)));
 
+/** Megabytes that a process has in memory. */
+export const residentMb = (pid: number): number =>
+  orUnknown(() => Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+
 /** Of the thread that a process began with. */
 export const mainThreadMs = (pid: number): number =>
   orUnknown(() => spent(fieldsOf(`/proc/${pid}/task/${pid}/stat`)));

@@ -89,6 +89,62 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       put: 'const PRESENT_AGAIN_MS = [];',
     },
   ],
+  // A stop that is to stand elsewhere is taken away before the next one is placed.
+  'old-first': [
+    {
+      file: 'src/domain/protection/next-protection.ts',
+      find: "  return facts.able.moves === 'amend' && last",
+      put: "  const leaving = removal(seen, facts, (leg) => leg === last);\n  if (leaving) return leaving;\n  return facts.able.moves === 'amend' && last",
+    },
+  ],
+  // What somebody takes away at the broker is not noticed.
+  'no-sweep': [
+    {
+      file: 'src/roles/worker.ts',
+      find: 'sweepMs: timings.protectionSweepMs',
+      put: 'sweepMs: 3_600_000',
+    },
+  ],
+  // What may have been taken is sent again as if it had not been, and what turns up is not ours.
+  'place-blindly': [
+    {
+      file: 'src/worker/lane/protect.ts',
+      find: "if (outcome.outcome === 'unknown') return current;\n      if",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n      if",
+    },
+    {
+      file: 'src/worker/lane/protect.ts',
+      find: "if (outcome.outcome === 'unknown') return current;\n    const",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    const",
+    },
+    {
+      file: 'src/domain/protection/recognise.ts',
+      find: 'const strays = [...unmatched].filter(',
+      put: 'const strays = [...unmatched].slice(0, 0).filter(',
+    },
+  ],
+  // When nothing is held any more, what protected it is left there.
+  'forget-flat': [
+    {
+      file: 'src/domain/protection/next-protection.ts',
+      find: '  const leaving = removal(seen, facts, () => true);\n  if (leaving) return leaving;\n',
+      put: '  if (!isUnsettled) return ended(protection);\n',
+    },
+  ],
+  // A stop that follows the price follows it back too.
+  loosen: [
+    {
+      file: 'src/domain/protection/follow.ts',
+      find: 'const isNew = isBetter(side, price, trail.best);',
+      put: 'const isNew = price !== trail.best;',
+    },
+    { file: 'src/domain/protection/follow.ts', find: 'const isFar =\n', put: 'const isFar = true ||\n' },
+    {
+      file: 'src/domain/protection/follow.ts',
+      find: 'return stop === null || isBetter(side, price, stop.price)',
+      put: 'return stop === null || price !== stop.price',
+    },
+  ],
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
 

@@ -54,6 +54,16 @@ const TIMINGS = {
   FILL_REQUEUE_SECONDS: '4',
   FILL_VISIBILITY_SECONDS: '8',
   FILL_RETRIES: '6',
+  PROTECT_SECONDS: '5',
+  PROTECTION_SWEEP_SECONDS: '8',
+  PROTECTION_FOLLOW_SECONDS: '1',
+};
+
+/** By which protection is judged. */
+export const PROTECTION_TIMES = {
+  leaseMs: Number(TIMINGS.WORKER_LEASE_SECONDS) * 1000,
+  protectMs: Number(TIMINGS.PROTECT_SECONDS) * 1000,
+  sweepMs: Number(TIMINGS.PROTECTION_SWEEP_SECONDS) * 1000,
 };
 
 export interface ClusterOptions {

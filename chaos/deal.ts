@@ -1,7 +1,8 @@
 // Who deals the faults, and when: each kind is dealt before any comes again, by several hands at once.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FAULTS, type Scene, type Tools } from './faults.ts';
+import { FAULTS } from './faults.ts';
+import type { Scene, Tools } from './scene.ts';
 
 /** These go on beside the others: a broker is ill at its own times, and busy at any; and what keeps people in comes often. */
 const BUSY = ['exchange busy'];

@@ -34,6 +34,18 @@ interface ExchangeRequest {
   readonly code: string | null;
 }
 
+/** All that was filled of an order by then, and at which price. */
+interface ExchangeFill {
+  readonly seq: number;
+  readonly at: number;
+  readonly account: string;
+  readonly client_order_id: string;
+  readonly symbol: string;
+  readonly side: 'buy' | 'sell';
+  readonly fill_quantity: string;
+  readonly fill_price: string;
+}
+
 /** Something that happened to a stop. */
 interface ExchangeStop {
   readonly seq: number;
@@ -50,7 +62,7 @@ interface ExchangeStop {
   readonly quantity: string | null;
   readonly price: string;
   readonly trigger_by: 'last' | 'mark';
-  /** What it became, among the orders. */
+  /** What it became, among the orders, by the client's id there. */
   readonly order_id: string | null;
   readonly reason: string | null;
   /** Who asked for something just then; null: nobody did, or nobody with a name. */
@@ -79,6 +91,8 @@ export interface ExchangeLedger {
     readonly quantity: string;
   }[];
   readonly requests: readonly ExchangeRequest[];
+  /** In the order in which it happened. An order that was filled no further may be told of again. */
+  readonly fills: readonly ExchangeFill[];
   /** In the order in which it happened. */
   readonly stops: readonly ExchangeStop[];
   readonly stop_requests: readonly StopRequest[];
@@ -106,6 +120,18 @@ export interface ExchangeLedger {
   }[];
 }
 
+/** Only what differs from the broker's. */
+function told({ manners = {}, able = {} }: Traits): object {
+  const { secondStop, endsWithPosition, stopsNeedPosition, reserves } = manners;
+  return {
+    ...(secondStop !== undefined && { second_stop: secondStop }),
+    ...(endsWithPosition !== undefined && { ends_with_position: endsWithPosition }),
+    ...(stopsNeedPosition !== undefined && { stops_need_position: stopsNeedPosition }),
+    ...(reserves !== undefined && { reserves }),
+    ...able,
+  };
+}
+
 export function exchangeControl(url: string) {
   async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(`${url}/control/${path}`, {
@@ -127,10 +153,24 @@ export function exchangeControl(url: string) {
         fills_after_ms: traits.fillsAfterMs,
         forgets_ids_after_ms: traits.forgetsIdsAfterMs,
         limits: traits.limits,
+        ...told(traits),
       }),
     setBook: (account: string, paper: object) => call('PATCH', `accounts/${account}`, { paper }),
     /** By the engine's listings; null: it goes its own way again. */
     setPrices: (prices: Readonly<Record<string, number | null>>) => call('POST', 'prices', prices),
+    /** What stands there, as an account's owner sees it. */
+    stops: async (account: string) =>
+      (
+        await call<{ items: { ref: string; symbol: string; side: 'buy' | 'sell' }[] }>(
+          'GET',
+          `stops/${account}`,
+        )
+      ).items,
+    /** null: it had gone by then, or the exchange does not let it stand there. */
+    moveStop: (account: string, ref: string, percent: number) =>
+      call('PATCH', `stops/${account}/${encodeURIComponent(ref)}`, { percent }).catch(() => null),
+    removeStop: (account: string, ref: string) =>
+      call<{ removed: number }>('DELETE', `stops/${account}/${encodeURIComponent(ref)}`),
     addFault: (fault: FaultOrder) => call('POST', 'faults', fault),
     clearFaults: () => call('DELETE', 'faults'),
     trap: (trap: TrapOrder) =>

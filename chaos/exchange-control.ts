@@ -170,6 +170,10 @@ export function readStopByHand(body: unknown): AskedStop {
   return { clientOrderId, symbol, side, quantity: quantity ?? null, price, triggerBy: 'last' };
 }
 
+/** In percent of where it stands: above zero is up. */
+export const readMoveByHand = (body: unknown): number =>
+  read(exactly({ percent: Type.Number({ minimum: -50, maximum: 50 }) }), body).percent;
+
 export function readJson(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text);

@@ -105,7 +105,7 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
   const lags = new AsyncLocalStorage<number>();
   /** Accounts in which something waits for a price. */
   const waiting = new Set<AccountId>();
-  const { ledger, waitOnce, pass } = exchangeLedger(db, {
+  const { ledger, waitOnce, pass, by } = exchangeLedger(db, {
     onWrite(account, change) {
       if (waits(change.book)) waiting.add(account);
       else waiting.delete(account);
@@ -254,6 +254,7 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
   return {
     brokerOf,
     stops,
+    by,
     lastPrice: prices.last,
 
     /** What waits anywhere is settled up to this moment, and at the new prices. */

@@ -1,10 +1,10 @@
-// What the exchange writes down: every order request and what became of it, what each account held from when on, every look
-// at positions, every refusal of credentials, every "no such order", and all that happened to stops. The judge reads it.
+// What the exchange writes down: every order request and what became of it, every fill, what each account held from when on, every
+// look at positions, every refusal of credentials, every "no such order", and all that happened to stops. The judge reads it.
 
 import type { BrokerOrderState, TriggerBy } from '../src/broker/broker.ts';
-import type { Book, PaperStop, StopChanges } from '../src/broker/paper/ledger.ts';
+import type { Book, PaperOrder, PaperStop, StopChanges } from '../src/broker/paper/ledger.ts';
 import { type Db, type Statement, sql } from '../src/data/engine/db.ts';
-import type { Decimal } from '../src/domain/decimal.ts';
+import { type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, type Timestamp } from '../src/domain/ids.ts';
 import type { Side } from '../src/domain/orders/order.ts';
 
@@ -36,31 +36,33 @@ export const journalLine = (arrival: Arrival, outcome: Outcome, code: string | n
 
 export async function readLedger(db: Db) {
   // All of them are read in one turn of the event loop, in which nothing is written.
-  const [orders, books, requests, looks, notFound, held, denials, stops, stopRequests] = await Promise.all([
-    db.all<OrderRow>(
-      sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, status,
+  const [orders, books, requests, looks, notFound, held, denials, fills, stops, stopRequests] =
+    await Promise.all([
+      db.all<OrderRow>(
+        sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, status,
             fill_quantity, fill_price, accepted_at, updated_at
           from paper_orders order by rowid`,
-    ),
-    db.all<{ account: string; positions: string }>(
-      sql`select book as account, positions from paper_accounts order by book`,
-    ),
-    db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
-    db.all<{ at: number; account: AccountId; asker: string | null; lag_ms: number }>(
-      sql`select at, account, asker, lag_ms from exchange_looks order by seq`,
-    ),
-    db.all<NotFoundRow>(
-      sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
-    ),
-    db.all<{ at: number; account: AccountId; holdings: string }>(
-      sql`select at, account, holdings from exchange_held order by seq`,
-    ),
-    db.all<{ at: number; account: AccountId; asker: string | null }>(
-      sql`select at, account, asker from exchange_denials order by seq`,
-    ),
-    db.all<StopEventRow>(sql`select * from exchange_stops order by seq`),
-    db.all<StopRequestRow>(sql`select * from exchange_stop_requests order by seq`),
-  ]);
+      ),
+      db.all<{ account: string; positions: string }>(
+        sql`select book as account, positions from paper_accounts order by book`,
+      ),
+      db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
+      db.all<{ at: number; account: AccountId; asker: string | null; lag_ms: number }>(
+        sql`select at, account, asker, lag_ms from exchange_looks order by seq`,
+      ),
+      db.all<NotFoundRow>(
+        sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
+      ),
+      db.all<{ at: number; account: AccountId; holdings: string }>(
+        sql`select at, account, holdings from exchange_held order by seq`,
+      ),
+      db.all<{ at: number; account: AccountId; asker: string | null }>(
+        sql`select at, account, asker from exchange_denials order by seq`,
+      ),
+      db.all<FillRow>(sql`select * from exchange_fills order by seq`),
+      db.all<StopEventRow>(sql`select * from exchange_stops order by seq`),
+      db.all<StopRequestRow>(sql`select * from exchange_stop_requests order by seq`),
+    ]);
   return {
     orders: orders.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
     positions: books.flatMap(({ account, positions }) =>
@@ -79,6 +81,7 @@ export async function readLedger(db: Db) {
       ),
     })),
     denials,
+    fills,
     stops,
     stop_requests: stopRequests,
   };
@@ -106,6 +109,16 @@ create table if not exists exchange_requests (
   send_before text not null,
   outcome text not null,
   code text
+);
+create table if not exists exchange_fills (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  client_order_id text not null,
+  symbol text not null,
+  side text not null,
+  fill_quantity text not null,
+  fill_price text not null
 );
 create table if not exists exchange_stops (
   seq integer primary key autoincrement,
@@ -264,6 +277,27 @@ export const stopRequestLine = (
       values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
         ${arrival.moves ?? null}, ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.price},
         ${arrival.triggerBy}, ${outcome}, ${code})`;
+
+/** Each with all that was filled of its order so far: one that was filled no further is told of once more. */
+export const fillLines = (account: string, orders: readonly PaperOrder[]): Statement[] =>
+  orders
+    .filter(({ fillQuantity }) => fillQuantity !== ZERO)
+    .map(
+      ({ clientOrderId, symbol, side, fillQuantity, fillPrice }) =>
+        sql`insert into exchange_fills (at, account, client_order_id, symbol, side, fill_quantity, fill_price)
+            values (${Date.now()}, ${account}, ${clientOrderId}, ${symbol}, ${side}, ${fillQuantity}, ${fillPrice})`,
+    );
+
+interface FillRow {
+  seq: number;
+  at: number;
+  account: AccountId;
+  client_order_id: string;
+  symbol: string;
+  side: Side;
+  fill_quantity: string;
+  fill_price: string;
+}
 
 /** All that happened to stops by one change of the book. `asker`: who asked for something just then. */
 export const stopLines = (account: string, asker: string | null, changes: StopChanges): Statement[] => [

@@ -8,6 +8,7 @@ import { openPaperLedger } from '../src/data/orders/paper-ledger.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import {
   type Arrival,
+  fillLines,
   journalLine,
   noteHeld,
   type StopArrival,
@@ -28,15 +29,17 @@ export interface Watcher {
 
 export function exchangeLedger(db: Db, { onWrite }: Watcher) {
   const passages = new AsyncLocalStorage<Passage>();
+  const askers = new AsyncLocalStorage<string>();
   const plain = openPaperLedger(db);
   const ledger: PaperLedger = {
     ...plain,
     async write(book, change) {
       const passage = passages.getStore();
       const isTaken = passage !== undefined && isTakenBy(passage, change);
-      const asker = (passage?.order ?? passage?.stop)?.asker ?? null;
+      const asker = askers.getStore() ?? null;
       const lines = [
         noteHeld(book, change.book.holdings),
+        ...fillLines(book, asFilled(change)),
         ...(change.stops ? stopLines(book, asker, change.stops) : []),
         ...(isTaken ? [takenLine(passage)] : []),
       ];
@@ -59,6 +62,10 @@ export function exchangeLedger(db: Db, { onWrite }: Watcher) {
       await wait();
     },
 
+    /** Whatever happens meanwhile, this one asked for something just then. */
+    by: <Value>(asker: string | null, task: () => Promise<Value>): Promise<Value> =>
+      asker === null ? task() : askers.run(asker, task),
+
     pass: <Value>(passage: Passage, task: () => Promise<Value>): Promise<Value> =>
       passages.run(passage, task),
   };
@@ -69,6 +76,13 @@ export const ordersIn = ({ placed, changed, stops }: BookChange): readonly Paper
   ...(placed ? [placed] : []),
   ...(stops?.orders ?? []),
   ...changed,
+];
+
+/** The new one last: what waited was settled before it was taken. */
+const asFilled = ({ placed, changed, stops }: BookChange): readonly PaperOrder[] => [
+  ...(stops?.orders ?? []),
+  ...changed,
+  ...(placed ? [placed] : []),
 ];
 
 /** A look on the way writes too. */

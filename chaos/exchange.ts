@@ -14,8 +14,9 @@ import type { AccountId } from '../src/domain/ids.ts';
 import { stubOf } from '../test/stubs/stubs.ts';
 import * as told from './exchange-control.ts';
 import { openDesk } from './exchange-desk.ts';
-import type { Answer, AskedStop, Dialect, OrderVisit, OtherVisit, StopVisit } from './exchange-dialect.ts';
+import type { Answer, Dialect, OrderVisit, OtherVisit, StopVisit } from './exchange-dialect.ts';
 import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
+import { openHands } from './exchange-hands.ts';
 import { openOffice, stepOf } from './exchange-office.ts';
 import { NOT_FOUND, paper } from './exchange-paper.ts';
 import { ok, problem } from './exchange-protocol.ts';
@@ -35,7 +36,6 @@ interface ExchangeOptions {
 }
 
 const MOST_CHARACTERS = 65_536;
-const BY_HAND = 'by hand';
 
 /** Who sent a request, and when it came. */
 interface From {
@@ -69,6 +69,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
   });
   let aheadMs = 0;
   const { office, seen, refOf, ...counter } = openOffice(desk, dialect, () => aheadMs);
+  const hands = openHands(desk, { office, ...counter }, dialect);
   const read = dialect.open(office, desk);
   const faults = createFaults();
   const streams = openStreams({
@@ -100,8 +101,10 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       address: request.socket.remoteAddress ?? '',
     });
     const from = { asker, arrivedAt };
-    if (visit.what === 'order') return serveOrder(visit, from, response);
-    return visit.what === 'stop' ? serveStop(visit, from, response) : serveOther(visit, asker, response);
+    return desk.by(asker, () => {
+      if (visit.what === 'order') return serveOrder(visit, from, response);
+      return visit.what === 'stop' ? serveStop(visit, from, response) : serveOther(visit, asker, response);
+    });
   }
 
   async function serveOrder(visit: OrderVisit, from: From, response: ServerResponse): Promise<void> {
@@ -262,10 +265,6 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       case 'POST prices':
         await desk.setPrices(told.readPrices(body));
         return send(response, ok({}));
-      case 'POST stops':
-        return send(response, await stopByHand(account, told.readStopByHand(body)));
-      case 'DELETE stops':
-        return send(response, ok({ removed: await desk.stops.removeAll(account) }));
       case 'POST clock':
         aheadMs = told.readClock(body);
         return send(response, ok({}));
@@ -286,15 +285,8 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       case 'GET ledger':
         return send(response, ok(await ledger()));
       default:
-        return send(response, NOT_FOUND);
+        return send(response, (await hands(what, account, verb, body)) ?? NOT_FOUND);
     }
-  }
-
-  /** As the account's owner would on the exchange's own pages. */
-  async function stopByHand(account: AccountId, stop: AskedStop): Promise<Answer> {
-    const from = { account, asker: BY_HAND, arrivedAt: Date.now() };
-    const { taken } = await counter.takeStop(await counter.stopArrivalOf(from, stop), stop);
-    return taken.outcome === 'accepted' ? ok({ ref: taken.stop.ref }) : problem(422, taken.message);
   }
 
   /** With the ids as they stood on the wire. */

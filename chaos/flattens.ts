@@ -23,6 +23,7 @@ interface FlattenOptions {
 
 const LEAST_PAUSE_MS = 300;
 const MOST_PAUSE_MS = 1_500;
+const PULLED_AT_PROTECTED = 0.25;
 
 export function startFlattens({ owners, desks, apis, random }: FlattenOptions) {
   const flattens: Flatten[] = [];
@@ -61,7 +62,9 @@ export function startFlattens({ owners, desks, apis, random }: FlattenOptions) {
 
   async function lane(): Promise<void> {
     while (!closing.signal.aborted) {
-      await flatten(pick(desks));
+      const desk = pick(desks);
+      // There is to be something to protect.
+      if (!desk.protects || random() < PULLED_AT_PROTECTED) await flatten(desk);
       await pause();
     }
   }

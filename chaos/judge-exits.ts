@@ -16,7 +16,15 @@ import { millis } from '../src/domain/ids.ts';
 import { hasEnded, type OrderError, type OrderIntent } from '../src/domain/orders/order.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import type { Flatten } from './flattens.ts';
-import type { Finding, LegRow, OrderRow, Records } from './records.ts';
+import {
+  type Finding,
+  isProtect,
+  isProtective,
+  keyOf,
+  type LegRow,
+  type OrderRow,
+  type Records,
+} from './records.ts';
 import type { Desk, Signal } from './traffic.ts';
 
 /** What happened so shortly before a look may be in it or not. */
@@ -141,11 +149,15 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       return sign(still) === 0 ? null : `is filled with ${filled}, and left ${still}`;
     }
     if (taken.length > 0 || isRefused) return null;
+    // It would stand where the market is already.
+    if (isProtect(row) && code === 'invalid_protection') return null;
     if (intent.target && (code === 'superseded' || sign(leastLeft(seenAt)) === 0)) return null;
     if (isEntry && code !== null && HOLDS_BACK_ENTRIES.has(code)) return null;
     // What opens is refused while the account is halted, and what it would have closed first is the kill switch's.
     const opens = intent.operation === 'PLACE_ENTRY_ORDER';
     if (opens && code === 'account_halted' && wasHalted(account, startOf(row), endedAt)) return null;
+    // With a stop that the market has passed nothing is sent, not even what it would have closed first.
+    if (opens && code === 'invalid_protection') return null;
     if (`${code}` === 'credentials_rejected' && (forGood.get(account) ?? endedAt) < endedAt) return null;
     if (isAtDeadline(row, endedAt)) return null;
     const seconds = ((endedAt - startOf(row)) / 1000).toFixed(1);
@@ -157,6 +169,9 @@ export function judgeExits(evidence: ExitEvidence): Finding {
   for (const row of records.orders) {
     if (!hasEnded(row.status) || row.ended_at === null) continue;
     const legs = legsOf.get(row.order_id) ?? [];
+    // What a stop or a target of ours has closed, the exchange has.
+    if (legs.some(({ client_order_id: id }) => isProtective(id))) continue;
+    if (isProtect(row) && row.status === 'done') continue;
     const { operation, target } = JSON.parse(row.intent) as OrderIntent;
     if (operation !== 'PLACE_ENTRY_ORDER' || target || legs.some(({ leg }) => leg === 'exit')) checked++;
     const problem = problemOf(row, legs, row.ended_at);
@@ -174,21 +189,28 @@ export function judgeExits(evidence: ExitEvidence): Finding {
 }
 
 /** What keeps an entry from being sent, and its close with it. */
-const HOLDS_BACK_ENTRIES: ReadonlySet<string> = new Set(['guard_refused', 'superseded', 'out_of_sync']);
+const HOLDS_BACK_ENTRIES: ReadonlySet<string> = new Set([
+  'guard_refused',
+  'superseded',
+  'out_of_sync',
+  'stopped_out',
+  'invalid_protection',
+]);
 
 /** When an order's time began, by the runner's clock. */
 function beginnings({ signals, flattens }: ExitEvidence): (row: OrderRow) => number {
   const accepted = new Map<string, number>();
   const first = new Map<string, number>();
-  for (const { accountId, quantity, deliveries } of signals)
+  for (const { key, deliveries } of signals)
     for (const { answer, sentAt } of deliveries) {
-      const key = `${accountId} ${quantity}`;
       first.set(key, Math.min(sentAt, first.get(key) ?? sentAt));
       if (answer?.status === 200 || answer?.status === 202) accepted.set(answer.body.order_id, sentAt);
     }
-  return ({ order_id, source, trading_account_id, quantity, submitted_at, ended_at }) => {
-    if (source === 'webhook')
-      return accepted.get(order_id) ?? first.get(`${trading_account_id} ${decimal(quantity)}`) ?? 0;
+  return (row) => {
+    const { order_id, source, trading_account_id, submitted_at, ended_at } = row;
+    if (source === 'webhook') return accepted.get(order_id) ?? first.get(keyOf(row)) ?? 0;
+    // Of our own accord.
+    if (source === 'protection') return millis(submitted_at);
     // It may be pulled again while its closes go on.
     const before = Math.min(ended_at ?? 0, millis(submitted_at) + MOMENT_MS);
     const pulled = flattens.findLast(

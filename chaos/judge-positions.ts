@@ -1,13 +1,13 @@
 // Whether what was traded is what was to be traded: every order on the position as it was, with everything in it that
 // the account's earlier orders had brought about; no close beyond what was held; and in the end our positions theirs.
 
-import { add, compare, type Decimal, decimal, negate, sign, ZERO } from '../src/domain/decimal.ts';
+import { add, compare, type Decimal, decimal, negate, sign, subtract, ZERO } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
 import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { holdings } from './judge-exits.ts';
-import { type Finding, firstDeliveries, type OrderRow, type Records } from './records.ts';
+import { type Finding, firstDeliveries, isProtective, type OrderRow, type Records } from './records.ts';
 import type { Desk, Signal } from './traffic.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
@@ -25,6 +25,30 @@ const isCopyOf = (order: ExchangeOrder, ids: ReadonlySet<string>): boolean =>
 
 /** What was accepted so shortly before a look may be in it or not. */
 const MOMENT_MS = 100;
+/** So long before its position is read an order asks what became of the stops and targets beside it, and may have to ask again. */
+const ASKING_MS = 4_000;
+
+/** What stops and targets have traded at a place, from when on: all of it, and below zero what was sold. */
+export function protectiveTrades({ fills }: Pick<ExchangeLedger, 'fills'>) {
+  const changes = new Map<string, { at: number; traded: Decimal }[]>();
+  for (const { at, account, symbol, side, id, change } of tradesOf(fills)) {
+    if (!isProtective(id)) continue;
+    const own = changes.get(placeOf(account, symbol)) ?? [];
+    const by = side === 'buy' ? change : negate(change);
+    own.push({ at, traded: add(own.at(-1)?.traded ?? ZERO, by) });
+    changes.set(placeOf(account, symbol), own);
+  }
+  return {
+    at: (place: string, at: number): Decimal =>
+      changes.get(place)?.findLast((change) => change.at <= at)?.traded ?? ZERO,
+    /** Whatever it was in that time. */
+    during(place: string, from: number, to: number): Decimal[] {
+      const own = changes.get(place) ?? [];
+      const since = own.filter(({ at }) => at > from && at <= to).map(({ traded }) => traded);
+      return [own.findLast(({ at }) => at <= from)?.traded ?? ZERO, ...since];
+    },
+  };
+}
 
 /**
  * An order's first leg follows from the position that its worker read last: by then everything that the exchange had
@@ -33,10 +57,13 @@ const MOMENT_MS = 100;
 export function judgePlans(
   desks: readonly Desk[],
   signals: readonly Signal[],
-  { orders, requests, looks, held }: ExchangeLedger,
+  { orders: all, requests, looks, held, fills }: ExchangeLedger,
   { orders: rows, legs }: Records,
 ): Finding {
   const book = holdings({ held, looks });
+  // When a stop or a target was accepted says nothing: it trades later.
+  const orders = all.filter(({ client_order_id: id }) => !isProtective(id));
+  const protective = protectiveTrades({ fills });
   const filling = new Set<string>(
     desks.filter(({ isFilling }) => isFilling).map(({ trader }) => trader.account.id),
   );
@@ -55,7 +82,7 @@ export function judgePlans(
   const problems: string[] = [];
   let checked = 0;
   for (const row of rows) {
-    const own = legsOf.get(row.order_id) ?? [];
+    const own = (legsOf.get(row.order_id) ?? []).filter(({ client_order_id: id }) => !isProtective(id));
     // With every close it is planned anew.
     const closes = own.filter(({ leg }) => leg === 'exit').toSorted((a, b) => b.nth - a.nth);
     const first = closes.find(({ sent_at }) => sent_at !== null) ?? own[0];
@@ -71,12 +98,15 @@ export function judgePlans(
     if (look.lag_ms > 0 && isClamped) continue;
     checked++;
     const ids = new Set(own.map((leg) => leg.client_order_id));
-    const before = (ordersAt.get(placeOf(row.trading_account_id, row.symbol)) ?? []).filter(
+    const place = placeOf(row.trading_account_id, row.symbol);
+    const before = (ordersAt.get(place) ?? []).filter(
       (order) => millis(order.accepted_at) <= look.at && !isCopyOf(order, ids),
     );
     const certain = before.filter((order) => millis(order.accepted_at) < look.at - MOMENT_MS);
     const planned = decimal(row.position_before);
-    if (planned === sum(before) || planned === sum(certain)) continue;
+    const known = protective.during(place, look.at - look.lag_ms - ASKING_MS, look.at);
+    const isSum = (of: readonly ExchangeOrder[]) => known.some((traded) => planned === add(sum(of), traded));
+    if (isSum(before) || isSum(certain)) continue;
     // An exit takes what is held at once, whatever of ours is still to be filled beside it.
     const { operation } = JSON.parse(row.intent) as OrderIntent;
     const filledBefore = sum(
@@ -86,7 +116,7 @@ export function judgePlans(
     if (operation !== 'PLACE_ENTRY_ORDER' && there.includes(add(planned, filledBefore))) continue;
     problems.push(
       `order ${row.order_id} (${row.action} ${row.quantity} ${row.symbol}) was planned on ${planned}, ` +
-        `and what the exchange had accepted before came to ${sum(before)}`,
+        `and what the exchange had accepted before came to ${sum(before)}, and ${protective.at(place, look.at)} by protection`,
     );
   }
   return {
@@ -100,10 +130,12 @@ export function judgePlans(
 /** "Nothing to close", told where everything that came before had been accepted before the signal, and left something. */
 export function judgeNothingHeld(
   signals: readonly Signal[],
-  { orders }: ExchangeLedger,
+  { orders, fills }: ExchangeLedger,
   orderOf: ReadonlyMap<string, OrderRow>,
 ): Finding {
-  const ordersAt = Map.groupBy(orders, ({ account, symbol }) => placeOf(account, symbol));
+  const own = orders.filter(({ client_order_id: id }) => !isProtective(id));
+  const ordersAt = Map.groupBy(own, ({ account, symbol }) => placeOf(account, symbol));
+  const protective = protectiveTrades({ fills });
   const problems: string[] = [];
   let checked = 0;
   for (const { desk, accountId, symbol, deliveries } of signals.filter(({ desk }) => desk.isFilling))
@@ -116,9 +148,10 @@ export function judgeNothingHeld(
       const meanwhile = all.some(
         ({ accepted_at: at }) => millis(at) > sentAt - MOMENT_MS && millis(at) < sentAt + ms,
       );
-      if (meanwhile) continue;
+      const traded = protective.during(placeOf(accountId, symbol), sentAt - MOMENT_MS, sentAt + ms);
+      if (meanwhile || traded.length > 1) continue;
       checked++;
-      const held = sum(all.filter(({ accepted_at: at }) => millis(at) < sentAt));
+      const held = add(sum(all.filter(({ accepted_at: at }) => millis(at) < sentAt)), traded[0] ?? ZERO);
       const intent = JSON.parse(row.intent) as OrderIntent;
       const wanted = 'direction' in intent ? (intent.direction === 'long' ? 1 : -1) : 0;
       if (wanted !== 0 && sign(held) === wanted)
@@ -130,54 +163,86 @@ export function judgeNothingHeld(
 }
 
 /** Of accounts without reduce-only, where nothing but our own care keeps a close from opening the other side. */
-export function judgeClosings(desks: readonly Desk[], { orders }: ExchangeLedger): Finding {
+export function judgeClosings(desks: readonly Desk[], { fills }: ExchangeLedger): Finding {
   const careful = new Set<string>(
     desks
       .filter(({ traits, isFilling }) => isFilling && !traits.reduceOnly)
       .map(({ trader }) => trader.account.id),
   );
-  const problems: string[] = [];
-  let checked = 0;
+  const trades = tradesOf(fills.filter(({ account }) => careful.has(account))).filter(({ id }) =>
+    id.startsWith('fx'),
+  );
+  const problems = trades
+    .filter(({ before, after }) => !isWithin(before, after))
+    .map(({ id, account, before, after }) => `the close ${id} of ${account} took ${before} to ${after}`);
+  return { invariant: 'a close never opens the other side', kind: 'other', checked: trades.length, problems };
+}
+
+/** Less than before, and on the same side. */
+export const isWithin = (before: Decimal, after: Decimal): boolean =>
+  sign(after) === 0 || (sign(after) === sign(before) && compare(absoluteOf(after), absoluteOf(before)) < 0);
+
+/** Each with what was held before and after it. */
+export function tradesOf(fills: ExchangeLedger['fills']) {
   const held = new Map<string, Decimal>();
-  const asFilled = orders
-    .filter(({ account }) => careful.has(account))
-    .toSorted((a, b) => millis(a.updated_at) - millis(b.updated_at));
-  for (const order of asFilled) {
-    const place = placeOf(order.account, order.symbol);
+  const known = new Map<string, Decimal>();
+  return fills.flatMap(({ at, account, symbol, side, client_order_id: id, fill_quantity }) => {
+    const change = subtract(decimal(fill_quantity), known.get(`${account} ${id}`) ?? ZERO);
+    known.set(`${account} ${id}`, decimal(fill_quantity));
+    if (sign(change) === 0) return [];
+    const place = placeOf(account, symbol);
     const before = held.get(place) ?? ZERO;
-    const after = add(before, signed(order));
+    const after = add(before, side === 'buy' ? change : negate(change));
     held.set(place, after);
-    if (!order.client_order_id.startsWith('fx')) continue;
-    checked++;
-    const isWithin =
-      sign(after) === 0 ||
-      (sign(after) === sign(before) && compare(absoluteOf(after), absoluteOf(before)) < 0);
-    if (!isWithin)
-      problems.push(`the close ${order.client_order_id} of ${order.account} took ${before} to ${after}`);
-  }
-  return { invariant: 'a close never opens the other side', kind: 'other', checked, problems };
+    return [{ at, account, symbol, side, id, change, before, after }];
+  });
 }
 
 const absoluteOf = (value: Decimal): Decimal => (sign(value) < 0 ? negate(value) : value);
 
-/** Whatever was lost, refused or too late on the way: after its last report a strategy's account stands where it does. */
+/**
+ * Whatever was lost, refused or too late on the way: after its last report a strategy's account stands where it does. What
+ * protection has closed since the strategy was last flat, or on the other side, stays closed.
+ */
 export function judgeStrategies(
   desks: readonly Desk[],
-  { positions }: ExchangeLedger,
+  signals: readonly Signal[],
+  { positions, fills }: ExchangeLedger,
+  { orders, legs }: Records,
   listingOf: (symbol: string) => string,
 ): Finding {
+  const sources = new Map(orders.map(({ order_id, source }) => [order_id, source]));
+  const ofProtection = new Set(
+    legs.filter(({ order_id }) => sources.get(order_id) === 'protection').map((leg) => leg.client_order_id),
+  );
+  const closed = tradesOf(fills).filter(({ id }) => isProtective(id) || ofProtection.has(id));
   const problems: string[] = [];
   let checked = 0;
   for (const { name, trader, strategy } of desks)
     for (const [symbol, stands] of strategy ?? []) {
       checked++;
-      const held =
-        positions.find((row) => row.account === trader.account.id && row.symbol === listingOf(symbol))
-          ?.quantity ?? '0';
-      if (Number(held) !== stands)
+      const { id } = trader.account;
+      const isHere = (of: { account: string; symbol: string }) =>
+        of.account === id && of.symbol === listingOf(symbol);
+      const held = Number(positions.find(isHere)?.quantity ?? '0');
+      if (held === stands) continue;
+      const since = lastElsewhere(signals, id, listingOf(symbol), Math.sign(stands));
+      const isStopped = closed.some((trade) => isHere(trade) && trade.at >= since);
+      const isLess = Math.abs(held) < Math.abs(stands) && Math.sign(held) !== -Math.sign(stands);
+      if (!isStopped || !isLess)
         problems.push(`the strategy of ${name} stands at ${stands} ${symbol}, the exchange has ${held}`);
     }
   return { invariant: "a strategy's position is the exchange's", kind: 'other', checked, problems };
+}
+
+/** When the strategy was last flat, or on the other side, by its own word. */
+function lastElsewhere(signals: readonly Signal[], account: string, symbol: string, side: number): number {
+  const last = signals.findLast((signal) => {
+    if (signal.accountId !== account || signal.symbol !== symbol) return false;
+    const { market_position: stands } = JSON.parse(signal.body) as { market_position?: string };
+    return stands !== (side > 0 ? 'long' : 'short');
+  });
+  return last?.deliveries[0]?.sentAt ?? 0;
 }
 
 export function judgePositions({

@@ -22,10 +22,19 @@ import {
   judgePositions,
   judgeStrategies,
 } from './judge-positions.ts';
-import { type Finding, firstDeliveries, type LegRow, type OrderRow, type Records } from './records.ts';
+import { judgeProtection, type ProtectionEvidence } from './judge-protection.ts';
+import {
+  type Finding,
+  firstDeliveries,
+  isProtective,
+  keyOf,
+  type LegRow,
+  type OrderRow,
+  type Records,
+} from './records.ts';
 import { type Delivery, isToComeAgain, type Signal } from './traffic.ts';
 
-export interface Evidence extends ExitEvidence {
+export interface Evidence extends ExitEvidence, ProtectionEvidence {
   /** Legs that the exchange cannot tell us about any more, by client order id. */
   readonly forgotten: ReadonlySet<string>;
   /** Whose credentials counted as refused, before their users verified them again. */
@@ -45,8 +54,8 @@ export async function judge(evidence: Evidence): Promise<Finding[]> {
   const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
   // What a kill switch closes may have any quantity.
   const sent = records.orders.filter(({ source }) => source === 'webhook');
-  const rowsOf = Map.groupBy(sent, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
-  const rowsFor = (signal: Signal) => rowsOf.get(`${signal.accountId} ${signal.quantity}`) ?? [];
+  const rowsOf = Map.groupBy(sent, keyOf);
+  const rowsFor = (signal: Signal) => rowsOf.get(signal.key) ?? [];
   return [
     judgeDoubles(signals, rowsFor),
     judgeExchangeDoubles(ledger, legOf),
@@ -62,10 +71,11 @@ export async function judge(evidence: Evidence): Promise<Finding[]> {
     judgeNothingHeld(signals, ledger, orderOf),
     judgeClosings(desks, ledger),
     judgePositions({ ledger, records, forgotten, told: positions }),
-    judgeStrategies(desks, ledger, listingOf),
+    judgeStrategies(desks, signals, ledger, records, listingOf),
     judgeExits(evidence),
     judgeFlattens(evidence),
     judgeCredentials(desks, evidence.refused, ledger),
+    ...judgeProtection(evidence),
     judgeAuditEntries(records),
     await judgeChain(db),
   ];
@@ -93,6 +103,8 @@ function judgeDoubles(signals: readonly Signal[], rowsFor: (signal: Signal) => r
 
 function judgeExchangeDoubles({ orders }: ExchangeLedger, legOf: ReadonlyMap<string, LegRow>): Finding {
   const problems = orders.flatMap(({ client_order_id: id, account, side, quantity, symbol }) => {
+    // What stops became, and targets, are judged by what they have filled.
+    if (id.endsWith('#stop') || (isProtective(id) && !id.includes('#'))) return [];
     if (id.includes('#'))
       return [`the exchange has ${side} ${quantity} ${symbol} once more: ${id} of ${account}`];
     return legOf.has(id) ? [] : [`the exchange has ${id}, which is no leg of ours`];
@@ -157,11 +169,11 @@ function judgeLost(
 }
 
 function judgeStrangers(signals: readonly Signal[], { orders }: Records): Finding {
-  const sent = new Set(signals.map((signal) => `${signal.accountId} ${signal.quantity}`));
+  const sent = new Set(signals.map(({ key }) => key));
   const problems = orders
     // A report makes an order of its own where the account follows.
     .filter((row) => row.source === 'webhook' && row.action !== 'sync')
-    .filter((row) => !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
+    .filter((row) => !sent.has(keyOf(row)))
     .map((row) => `order ${row.order_id} was never sent`);
   return { invariant: 'every order comes from a signal', kind: 'other', checked: orders.length, problems };
 }
@@ -224,7 +236,8 @@ const UNTRADED = new Set(['planned', 'rejected', 'expired']);
 
 function judgeLegs({ orders }: ExchangeLedger, { legs }: Records, forgotten: ReadonlySet<string>): Finding {
   const atExchange = new Map(orders.map((order) => [order.client_order_id, order]));
-  const problems = legs.flatMap((leg) => {
+  const own = legs.filter(({ client_order_id: id }) => !isProtective(id));
+  const problems = own.flatMap((leg) => {
     if (leg.status === 'unknown' && forgotten.has(leg.client_order_id)) return [];
     const there = atExchange.get(leg.client_order_id);
     const name = `${leg.leg} leg ${leg.client_order_id} of order ${leg.order_id}`;
@@ -237,7 +250,7 @@ function judgeLegs({ orders }: ExchangeLedger, { legs }: Records, forgotten: Rea
   return {
     invariant: 'every leg is with us what it is at the exchange',
     kind: 'other',
-    checked: legs.length,
+    checked: own.length,
     problems,
   };
 }
@@ -250,7 +263,7 @@ function judgeDeadlines(
   const taken = requests.filter(({ outcome }) => outcome === 'accepted');
   const problems = taken.flatMap((request) => {
     const order = orderOf.get(legOf.get(request.client_order_id)?.order_id ?? '');
-    if (!order) return [];
+    if (!order || isProtective(request.client_order_id)) return [];
     const late = request.arrived_at - millis(order.deadline_at);
     return late > 0 ? [`${request.client_order_id} was taken ${late} ms after its deadline`] : [];
   });
@@ -264,7 +277,7 @@ function judgeDeadlines(
 
 /** Where nobody can refuse what is late, what is on its way at the deadline arrives after it. */
 function judgeSendings({ legs }: Records, orderOf: ReadonlyMap<string, OrderRow>): Finding {
-  const sent = legs.filter(({ sent_at }) => sent_at !== null);
+  const sent = legs.filter(({ sent_at, client_order_id: id }) => sent_at !== null && !isProtective(id));
   const problems = sent.flatMap(({ sent_at, order_id, client_order_id }) => {
     const late = millis(sent_at as Timestamp) - millis(orderOf.get(order_id)?.deadline_at as Timestamp);
     return late > 0 ? [`${client_order_id} was sent ${late} ms after its deadline`] : [];
@@ -333,7 +346,9 @@ function judgeOverlaps(
   const looksOf = Map.groupBy(looks, ({ account }) => account);
   const problems: string[] = [];
   let checked = 0;
-  for (const [account, own] of Map.groupBy(requests, (request) => request.account)) {
+  // What only protects trades nothing when it is placed.
+  const trading = requests.filter(({ client_order_id: id }) => !isProtective(id));
+  for (const [account, own] of Map.groupBy(trading, (request) => request.account)) {
     const firsts = new Map<string, (typeof own)[number]>();
     for (const request of own) {
       const order = legOf.get(request.client_order_id)?.order_id;

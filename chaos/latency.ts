@@ -2,8 +2,8 @@
 // the same user's other account, whose worker is the same.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scene } from './faults.ts';
 import type { Finding } from './records.ts';
+import type { Scene } from './scene.ts';
 import type { Desk, Signal, Traffic } from './traffic.ts';
 
 const CALM_MS = 15_000;
@@ -15,7 +15,7 @@ const MOST_TIMES = 3;
 const MOST_MORE_MS = 50;
 
 export async function measureHang(
-  { exchange, desks }: Scene,
+  { exchange, desks, outages }: Scene,
   { signals }: Traffic,
   log: (text: string) => void,
 ): Promise<Finding[]> {
@@ -42,6 +42,7 @@ export async function measureHang(
   await exchange.addFault({ kind: 'hang', ttl_ms: CALM_MS, accounts: [victim.trader.account.id] });
   await sleep(CALM_MS);
   const after = Date.now();
+  outages.push({ from: during, to: after, accounts: [victim.trader.account.id] });
 
   const compare = (who: string, isIt: (desk: Desk) => boolean): Finding => {
     const theirs = signals.filter(({ desk }) => isIt(desk));

@@ -18,7 +18,7 @@ export interface Finding {
 export interface OrderRow {
   order_id: string;
   user_id: string;
-  source: 'webhook' | 'dashboard';
+  source: 'webhook' | 'dashboard' | 'protection';
   trading_account_id: AccountId;
   symbol: string;
   action: string;
@@ -29,6 +29,10 @@ export interface OrderRow {
   broker_refs: string;
   position_before: string | null;
   fill_quantity: string | null;
+  /** What it asks to be protected with, as JSON; null: nothing. */
+  wish: string | null;
+  /** Of what a protection closed: why. */
+  exit_reason: string | null;
   submitted_at: Timestamp;
   deadline_at: Timestamp;
   /** By the clock of PostgreSQL, which nobody sets; null: it has not ended. */
@@ -44,6 +48,7 @@ export interface LegRow {
   status: string;
   side: 'buy' | 'sell';
   fill_quantity: string | null;
+  fill_price: string | null;
   broker_ref: string | null;
   sent_at: Timestamp | null;
 }
@@ -69,15 +74,26 @@ create trigger chaos_end after update on order_history for each row
   execute function chaos_end();
 `;
 
+/** Of an order that a signal made: the signal's. By its quantity, or by what it asks to be protected with. */
+export function keyOf({ trading_account_id: account, action, quantity, wish }: OrderRow): string {
+  if (action !== 'protect') return `${account} ${decimal(quantity)}`;
+  const { own } = JSON.parse(wish ?? '{}') as { own?: object };
+  return `${account} protect ${JSON.stringify(own)}`;
+}
+
+/** It moves what protects a position, and trades nothing. */
+export const isProtect = ({ action }: Pick<OrderRow, 'action'>): boolean => action === 'protect';
+
+/** A stop or a target of ours, or what such a stop became, by its id at the exchange or with us. */
+export const isProtective = (clientOrderId: string): boolean =>
+  /^f[sp][0-9a-z]{22}(#|$)/.test(clientOrderId) || clientOrderId.endsWith('#stop');
+
 /** When an order's signal first set out, by the sender's clock. */
 export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) => number {
   const sentAt = new Map(
-    signals.map(({ accountId, quantity, deliveries }) => [
-      `${accountId} ${quantity}`,
-      Math.min(...deliveries.map((delivery) => delivery.sentAt)),
-    ]),
+    signals.map(({ key, deliveries }) => [key, Math.min(...deliveries.map((delivery) => delivery.sentAt))]),
   );
-  return (order) => sentAt.get(`${order.trading_account_id} ${decimal(order.quantity)}`) ?? 0;
+  return (order) => sentAt.get(keyOf(order)) ?? 0;
 }
 
 /** `listingOf`: the exchange's name for a symbol of ours. */
@@ -85,11 +101,11 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
   const [orders, legs, audited, openChecks] = await Promise.all([
     db.all<OrderRow>(
       sql`select o.order_id, user_id, source, trading_account_id, symbol, action, intent, quantity, status, error,
-            broker_refs, position_before, fill_quantity, submitted_at, deadline_at, e.at as ended_at
+            broker_refs, position_before, fill_quantity, wish, exit_reason, submitted_at, deadline_at, e.at as ended_at
           from order_history o left join chaos_ends e on e.order_id = o.order_id`,
     ),
     db.all<Omit<LegRow, 'leg' | 'nth'> & { leg: string }>(
-      sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref, sent_at
+      sql`select order_id, leg, client_order_id, status, side, fill_quantity, fill_price, broker_ref, sent_at
           from order_legs`,
     ),
     db.all<{ resource_id: string }>(

@@ -12,22 +12,26 @@ import { parseArgs } from 'node:util';
 import { type Db, sql } from '../src/data/engine/db.ts';
 import { migrate } from '../src/data/engine/migrate.ts';
 import { openPostgres } from '../src/data/engine/postgres.ts';
+import { BROKERS } from '../src/domain/brokers.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/orders/order.ts';
 import { seeded, webhookPath } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { brokenBuild } from './breaks.ts';
-import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
+import { type Cluster, openCluster, PROTECTION_TIMES, SEALING_KEY } from './cluster.ts';
 import { dealWithAllHands } from './deal.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
-import { FAULTS, type Scene } from './faults.ts';
+import { FAULTS } from './faults.ts';
 import { startFlattens } from './flattens.ts';
 import { forgottenLegs, namelessLegs, withOurIds } from './forgotten.ts';
+import { startHands } from './hands.ts';
 import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
+import { startMarket } from './market.ts';
 import { makeOwners, readPositions, verifyRefused } from './owners.ts';
 import { startPostgres } from './postgres.ts';
 import { type Finding, NOTE_ENDS, readRecords } from './records.ts';
+import type { Scene } from './scene.ts';
 import { type Desk, openDesks, stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
@@ -99,16 +103,27 @@ async function main(): Promise<boolean> {
     );
 
     const random = seeded(seed);
+    const market = await startMarket({
+      exchange,
+      listings: venue.symbols.map(venue.listingOf),
+      random: seeded(seed + 3),
+    });
     const traffic = startTraffic({
       desks,
       apis: cluster.apis,
       random: seeded(seed + 1),
       rate: Number(options.rate),
       venue,
+      priceOf: market.priceOf,
     });
-    const scene: Scene = { cluster, postgres, redis, exchange, desks, random, jumps: [] };
+    const scene: Scene = {
+      ...{ cluster, postgres, redis, exchange, desks, random },
+      ...{ jumps: [], outages: [], deaths: [] },
+    };
     const hang = only ? [] : await measureHang(scene, traffic, log);
     const kills = startFlattens({ owners, desks, apis: cluster.apis, random: seeded(seed + 2) });
+    const protecting = desks.filter(({ protects }) => protects);
+    const hands = startHands({ exchange, desks: protecting, random: seeded(seed + 4) });
     const until = Date.now() + minutes * 60_000;
     const faults = await dealWithAllHands(scene, { until, only: only ?? faultsAt(venue), log });
 
@@ -117,8 +132,11 @@ async function main(): Promise<boolean> {
     await cluster.heal();
     const signals = await traffic.stop();
     const flattens = await kills.stop();
+    const touched = await hands.stop();
+    await market.stop();
     const [api = { url: '' }] = cluster.apis;
     const refused = await verifyRefused(db, owners, api, desks);
+    const verifiedAt = Date.now();
     await fillEverything(db, desks, venue, exchange);
     const read = () => readRecords(db, venue.listingOf);
     const ledgerNow = async () => {
@@ -128,6 +146,8 @@ async function main(): Promise<boolean> {
     const forgottenNow = async () =>
       venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
+    // A stop that nobody puts back is to be missed by then.
+    await sleep(PROTECTION_TIMES.sweepMs * 2);
     const unheard = await reportStrategies(cluster, desks);
     await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
     log(
@@ -147,8 +167,18 @@ async function main(): Promise<boolean> {
       positions: positions.told,
       listingOf: venue.listingOf,
       refusesLate: venue.refusesLate,
+      outages: scene.outages,
+      deaths: scene.deaths,
+      times: PROTECTION_TIMES,
+      reserving: reservingOf(desks, venue),
+      verifiedAt,
+      until: Date.now(),
     };
-    if (options.keep) writeFileSync(join(folder, 'evidence.json'), JSON.stringify(evidence));
+    if (options.keep) {
+      const sets = (_: string, value: unknown) => (value instanceof Set ? [...value] : value);
+      writeFileSync(join(folder, 'evidence.json'), JSON.stringify(evidence, sets));
+      writeFileSync(join(folder, 'protections.json'), JSON.stringify(await readProtections(db)));
+    }
     const findings = await judge({ ...evidence, db });
     findings.push(...hang, {
       invariant: 'in the end everybody is answered',
@@ -156,7 +186,7 @@ async function main(): Promise<boolean> {
       checked: desks.length,
       problems: [...unheard, ...positions.problems],
     });
-    return await report({ seed, minutes, faults, signals, findings, db, exchange });
+    return await report({ seed, minutes, faults, signals, touched, findings, db, exchange });
   } finally {
     for (const close of closers.reverse())
       await Promise.resolve(close()).catch((fault) => log(String(fault)));
@@ -166,6 +196,20 @@ async function main(): Promise<boolean> {
 /** Null: all. Where orders bear no id of ours, nobody can tell that an answer names another's. */
 const faultsAt = ({ nameOf }: Venue): string[] | null =>
   nameOf && Object.keys(FAULTS).filter((name) => name !== 'exchange naming others');
+
+/** Whose stops reserve what they would close. */
+const reservingOf = (desks: readonly Desk[], { broker }: Venue): ReadonlySet<string> =>
+  new Set(
+    desks
+      .filter(({ traits }) => traits.manners?.reserves ?? BROKERS[broker].capabilities.reserves)
+      .map(({ trader }) => trader.account.id),
+  );
+
+/** As they stand with us in the end, and all that was done about them. */
+const readProtections = async (db: Db) => ({
+  protections: await db.all(sql`select * from protections`),
+  history: await db.all(sql`select * from protection_history order by id`),
+});
 
 /** Accounts whose orders rest would never come to an end. */
 async function fillEverything(
@@ -221,6 +265,8 @@ async function untilSettled(
       sql`select order_id from order_history
             where status not in ('filled', 'done', 'cancelled', 'failed', 'rejected', 'expired')
           union all select order_id from fill_checks where state <> 'done'
+          union all select null from protections
+            where ended_at is null and state <> 'standing' and wanted_by is null
           union all select null from audit_logs a
             where not exists (select 1 from audit_seals s where s.entry_id = a.id)`,
     );
@@ -253,11 +299,12 @@ async function report(found: {
   minutes: number;
   faults: ReadonlyMap<string, number>;
   signals: Awaited<ReturnType<ReturnType<typeof startTraffic>['stop']>>;
+  touched: { readonly removed: number; readonly moved: number };
   findings: readonly Finding[];
   db: Db;
   exchange: ExchangeControl;
 }): Promise<boolean> {
-  const { seed, minutes, faults, signals, findings, db, exchange } = found;
+  const { seed, minutes, faults, signals, touched, findings, db, exchange } = found;
   const total = [...faults.values()].reduce((sum, count) => sum + count, 0);
   console.log(`\nfaults injected: ${total}`);
   for (const [what, count] of [...faults].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -276,9 +323,18 @@ async function report(found: {
   );
   const codes = Map.groupBy(failed, ({ error }) => (JSON.parse(error) as OrderError).code);
   console.log(`  their errors: ${tell([...codes].map(([code, all]) => [code, all.length]))}`);
-  const { requests } = await exchange.ledger();
+  const { requests, stops } = await exchange.ledger();
   const outcomes = Map.groupBy(requests, ({ outcome }) => outcome);
   console.log(`  at the exchange: ${tell([...outcomes].map(([outcome, all]) => [outcome, all.length]))}`);
+  const events = Map.groupBy(stops, ({ what }) => what);
+  console.log(
+    `  its stops: ${tell([...events].map(([what, all]) => [what, all.length]))}; ` +
+      `by hand ${touched.removed} were taken away and ${touched.moved} moved`,
+  );
+  const closed = await db.all<{ exit_reason: string; orders: number }>(
+    sql`select exit_reason, count(*) as orders from order_history where exit_reason is not null group by exit_reason`,
+  );
+  console.log(`  closed by protection: ${tell(closed.map((each) => [each.exit_reason, each.orders]))}`);
 
   console.log('\ninvariants');
   for (const { invariant, checked, problems } of findings) {

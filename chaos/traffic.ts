@@ -4,14 +4,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Db, sql } from '../src/data/engine/db.ts';
 import type { User } from '../src/data/identity/users.ts';
-import { type Decimal, decimal } from '../src/domain/decimal.ts';
+import { type Decimal, decimal, ZERO } from '../src/domain/decimal.ts';
 import type { PublicJwk } from '../src/domain/identity/sealed.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/orders/result.ts';
+import { readWish, wishJson } from '../src/domain/protection/wish.ts';
 import { ACTIONS, makeTrader, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
 import type { Traits } from './exchange-traits.ts';
 import type { Venue } from './venue.ts';
+import { entryWish, protectWish } from './wishes.ts';
 
 /** One account. Every user has two. */
 export interface Desk {
@@ -26,6 +28,8 @@ export interface Desk {
   readonly strategy: Map<string, number> | null;
   /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
   readonly burst: number;
+  /** Many of its entries ask for stops and targets. The others are as they would be if there were none of that. */
+  readonly protects: boolean;
 }
 
 export interface Delivery {
@@ -42,7 +46,10 @@ export interface Signal {
   /** As the exchange lists it. */
   readonly symbol: string;
   readonly action: string;
+  /** Zero: it is a `protect`. */
   readonly quantity: Decimal;
+  /** What no other signal of the account has; see `keyOf` of an order's row. */
+  readonly key: string;
   readonly path: string;
   readonly body: string;
   readonly deliveries: Delivery[];
@@ -70,6 +77,15 @@ const OUT_OF_SHORT = [
   { action: 'close_short' },
   { action: 'buy', order_type: 'exit' },
 ];
+const ENTRIES = ACTIONS.filter(
+  ({ action, ...more }) => /^(buy|sell)$|_entry$/.test(action) && !('order_type' in more),
+);
+/** Of a desk that protects: entries that ask for it, and moments at which somebody changes what stands there. */
+const ASKING = 0.65;
+const CHANGING = 0.25;
+/** Such a desk stays in longer: there is to be something to protect. */
+const OUT_OF_PROTECTED = 0.15;
+const STAYING_IN = [...ACTIONS, ...ENTRIES, ...ENTRIES];
 const outOf = ({ action }: Signal) =>
   action === 'buy' || action === 'long_entry' ? OUT_OF_LONG : OUT_OF_SHORT;
 
@@ -107,10 +123,13 @@ export async function openDesks(
     const [first, second] = isDistant
       ? [far, { ...far, ...different.far }]
       : [near, { ...near, ...different.near }];
-    const desk = async (which: 'a' | 'b', traits: Traits, of?: User): Promise<Desk> => {
+    const desk = async (which: 'a' | 'b', plain: Traits, of?: User): Promise<Desk> => {
       const place = which === 'a' ? n : n + 5;
       const [kind, settings, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
-      const paper = { ...CASH, ...settings };
+      const protects = venue.stops !== null && (Math.floor(n / 2) + (which === 'a' ? 0 : 1)) % 2 === 0;
+      const traits = protects ? protectedTraits(plain, venue, n) : plain;
+      const protection = protects ? PROTECTIONS[kind === 'deaf' ? 'deaf' : n % 7] : undefined;
+      const paper = { ...CASH, ...settings, ...(protection && { protection }) };
       return {
         name: `${kind} ${n + 1}${which}`,
         trader: await (venue.isPaper
@@ -125,6 +144,7 @@ export async function openDesks(
         // One at a time: a strategy's alerts come in the order of its trades.
         strategy: kind === 'well' && which === 'a' && n % 3 !== 0 ? new Map() : null,
         burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
+        protects,
       };
     };
     const one = await desk('a', first);
@@ -137,10 +157,28 @@ export async function openDesks(
   return desks;
 }
 
+/** What some exchanges do with stops, beside the losing of answers: this one takes none. */
+const PROTECTIONS: Readonly<Record<string | number, string>> = { deaf: 'lose_answer', 5: 'refuse' };
+
+/**
+ * At the paper exchange every kind of stop is kept by somebody. What nobody may reduce by mistake has to be reserved: such an
+ * account's targets would open the other side.
+ */
+function protectedTraits(traits: Traits, { stops }: Venue, n: number): Traits {
+  if (!stops) return traits;
+  const kinds = traits.reduceOnly ? stops.kinds : stops.reserving;
+  return { ...traits, ...kinds[Math.floor(n / 4) % kinds.length] };
+}
+
 export const stanceOf = (position: number, prefix: '' | 'prev_' = '') => ({
   [`${prefix}market_position`]: position > 0 ? 'long' : position < 0 ? 'short' : 'flat',
   [`${prefix}market_position_size`]: Math.abs(position),
 });
+
+interface Sent {
+  readonly action: string;
+  readonly quantity?: number;
+}
 
 export interface TrafficOptions {
   readonly desks: readonly Desk[];
@@ -149,38 +187,70 @@ export interface TrafficOptions {
   /** Signals a second, of all users together, where nothing holds them up. */
   readonly rate: number;
   readonly venue: Venue;
+  /** Of a listing, a moment ago. */
+  priceOf(listing: string): number | null;
 }
 
-export function startTraffic({ desks, apis, random, rate, venue }: TrafficOptions) {
+export function startTraffic({ desks, apis, random, rate, venue, priceOf }: TrafficOptions) {
   const signals: Signal[] = [];
   const lanes: Promise<void>[] = [];
   let isOpen = true;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
 
+  const unitsOf = ({ protects }: Desk) =>
+    protects && venue.stops ? venue.stops : { unit: venue.unit, least: 0 };
+
   function make(desk: Desk, symbol: string, actions: typeof ACTIONS): Signal {
-    const { account, secret } = desk.trader;
-    const order = desk.strategy ? nextTrade(desk.strategy, symbol) : pick(actions);
+    const { account } = desk.trader;
+    const order = desk.strategy ? nextTrade(desk.strategy, symbol, unitsOf(desk)) : pick(actions);
     // Quantities are unique: they tell signals apart.
-    const quantity = Number(((signals.length + 1) * venue.unit).toFixed(3));
-    const body = JSON.stringify({ ...order, symbol, quantity, timestamp: timestamp(Date.now()), secret });
+    const nth = signals.length + 1;
+    const { unit, least } = unitsOf(desk);
+    const quantity = Number((least + nth * unit).toFixed(3));
+    const wish = wishFor(desk, order, venue.listingOf(symbol));
+    return sending(desk, symbol, { ...order, ...wish, quantity }, `${account.id} ${decimal(quantity)}`);
+  }
+
+  function makeProtect(desk: Desk, symbol: string): Signal {
+    const wish = protectWish(signals.length, random);
+    const read = readWish(wish);
+    const asked = 'wish' in read ? JSON.stringify(wishJson(read.wish)) : '';
+    return sending(
+      desk,
+      symbol,
+      { action: 'protect', ...wish },
+      `${desk.trader.account.id} protect ${asked}`,
+    );
+  }
+
+  function sending(desk: Desk, symbol: string, order: Sent, key: string): Signal {
+    const { account, secret } = desk.trader;
     const signal: Signal = {
       desk,
       accountId: account.id,
       symbol: venue.listingOf(symbol),
       action: order.action,
-      quantity: decimal(quantity),
+      quantity: order.quantity === undefined ? ZERO : decimal(order.quantity),
+      key,
       path: webhookPath(desk.trader),
-      body,
+      body: JSON.stringify({ ...order, symbol, timestamp: timestamp(Date.now()), secret }),
       deliveries: [],
     };
     signals.push(signal);
     return signal;
   }
 
+  function wishFor(desk: Desk, order: { action: string; order_type?: string }, listing: string): object {
+    const isEntry = /^(buy|sell|long_entry|short_entry)$/.test(order.action) && order.order_type !== 'exit';
+    if (!desk.protects || !isEntry || random() > ASKING) return {};
+    const side = /^(buy|long_entry)$/.test(order.action) ? 'long' : 'short';
+    return entryWish({ side, price: priceOf(listing), random });
+  }
+
   /** It moves on, whatever becomes of its alert. */
-  function nextTrade(strategy: Map<string, number>, symbol: string) {
+  function nextTrade(strategy: Map<string, number>, symbol: string, { unit }: { unit: number }) {
     const before = strategy.get(symbol) ?? 0;
-    const steps = [-3, -2, -1, 0, 1, 2, 3].map((step) => Number((step * 7 * venue.unit).toFixed(3)));
+    const steps = [-3, -2, -1, 0, 1, 2, 3].map((step) => Number((step * 7 * unit).toFixed(3)));
     const after = pick(steps.filter((step) => step !== before));
     strategy.set(symbol, after);
     return {
@@ -215,9 +285,17 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
     }
   }
 
-  async function send(desk: Desk, symbol: string, afterMs: number, actions = ACTIONS): Promise<Signal> {
+  async function send(
+    desk: Desk,
+    symbol: string,
+    afterMs: number,
+    actions: typeof ACTIONS = desk.protects ? STAYING_IN : ACTIONS,
+  ): Promise<Signal> {
     await sleep(afterMs);
-    const signal = make(desk, symbol, actions);
+    return deliverCopies(make(desk, symbol, actions));
+  }
+
+  async function deliverCopies(signal: Signal): Promise<Signal> {
     const copies = random() < TWICE_AT_ONCE ? 2 : 1;
     await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
     if (random() < AGAIN_LATER) await post(signal);
@@ -231,8 +309,11 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
       const [sent] = await Promise.all(
         Array.from({ length: desk.burst }, (_, n) => send(desk, symbol, n === 0 ? 0 : random() * BURST_MS)),
       );
-      if (isOpen && sent && random() < OUT_AGAIN)
+      if (isOpen && sent && random() < (desk.protects ? OUT_OF_PROTECTED : OUT_AGAIN))
         await send(desk, symbol, random() * OUT_AGAIN_MS, outOf(sent));
+      // A strategy that says where it stands says so with every alert.
+      if (isOpen && desk.protects && !desk.strategy && random() < CHANGING)
+        await deliverCopies(makeProtect(desk, symbol));
       await sleep(pauseMs * (0.3 + 1.4 * random()));
     }
   }

@@ -35,11 +35,37 @@ export interface Venue {
   readonly nameOf: ((clientOrderId: ClientOrderId) => string) | null;
   /** It refuses what arrives later than it is told. */
   readonly refusesLate: boolean;
+  /** How positions are protected there; null: they are not. */
+  readonly stops: Stops | null;
   /** What the exchange is told of an account, besides its manners. */
   terms(account: AccountId, index: number): object;
   /** The credentials of an account, as its user seals them; null: it needs none. */
   seal(owner: { readonly id: AccountId; readonly userId: UserId }, key: PublicJwk): Promise<string | null>;
 }
+
+interface Stops {
+  /** Of accounts that protect, in turn. */
+  readonly kinds: readonly Partial<Traits>[];
+  /** Of those without reduce-only. */
+  readonly reserving: readonly Partial<Traits>[];
+  /** Quantities of an account that protects are multiples of it, and above `least`. */
+  readonly unit: number;
+  readonly least: number;
+}
+
+const LIKE_BINANCE: Partial<Traits> = {
+  manners: { secondStop: 'beside', endsWithPosition: false, stopsNeedPosition: false },
+  able: { stop: 'sized', moves: 'replace' },
+};
+const LIKE_BYBIT: Partial<Traits> = {
+  manners: { secondStop: 'instead' },
+  able: { stop: 'position', moves: 'set' },
+};
+const LIKE_OKX: Partial<Traits> = { able: { stop: 'position', moves: 'amend' } };
+const LIKE_ALPACA: Partial<Traits> = {
+  manners: { reserves: true, endsWithPosition: false, stopsNeedPosition: false },
+  able: { stop: 'sized', moves: 'amend' },
+};
 
 /**
  * As most real exchanges are: an id is all that is answered, the fill comes a moment later, a second order under the same
@@ -64,6 +90,12 @@ const ON_PAPER: Venue = {
   listingOf: (symbol) => canonicalSymbol('paper', symbol),
   nameOf: null,
   refusesLate: true,
+  stops: {
+    kinds: [LIKE_BINANCE, LIKE_OKX, LIKE_BYBIT],
+    reserving: [LIKE_ALPACA],
+    unit: 0.001,
+    least: 0,
+  },
   terms: () => ({}),
   seal: async () => null,
 };
@@ -106,6 +138,7 @@ export async function venueOf(name: string): Promise<Venue> {
   return {
     broker,
     isPaper: false,
+    stops: stopsAt(broker, market.unit),
     ...market,
     near: { ...traits, limits: name, fillsAfterMs: null },
     far: { ...traits, limits: name, fillsAfterMs: { least: 50, most: 1_500 } },
@@ -129,6 +162,14 @@ export async function venueOf(name: string): Promise<Venue> {
         .encrypt(await importJWK({ ...key }, SEAL_ALGORITHM));
     },
   };
+}
+
+/** Whole quantities where it takes stops for no others: apart from all that are not whole. */
+function stopsAt(broker: BrokerName, unit: number): Stops | null {
+  const { stop, wholeStops } = BROKERS[broker].capabilities;
+  if (stop === 'none') return null;
+  const quantities = wholeStops ? { unit: 1, least: 100_000 } : { unit, least: 0 };
+  return { kinds: [{}], reserving: [{}], ...quantities };
 }
 
 /** Accounts of both types trade there. */

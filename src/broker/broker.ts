@@ -234,6 +234,8 @@ export interface OrderHint {
 export interface Fitness {
   /** What does not keep it from trading and the user should know: "the key can withdraw". */
   readonly warnings: readonly string[];
+  /** The broker's own name of the account, whichever key asks; without it, it does not say. */
+  readonly identity?: string;
 }
 
 /** Nothing was sent, or only a question was asked: safe to try again after reconnecting. */

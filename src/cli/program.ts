@@ -41,6 +41,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'orders that fill verification gave up on',
     load: async () => (await import('./dead-letters.ts')).deadLetters,
   },
+  protections: {
+    about: "what protects everybody's positions, and which stops are missing",
+    load: async () => (await import('./protections.ts')).protections,
+  },
   export: {
     about: 'write orders to a file, as CSV or JSON Lines',
     load: async () => (await import('./export.ts')).exporting,

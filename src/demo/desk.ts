@@ -1,6 +1,7 @@
 // What the demo's user has: a login, an API key, and paper accounts with their webhooks.
 
 import type { Answer, Client, Request } from './client.ts';
+import { FIRST_PRICES } from './market.ts';
 
 export interface Login {
   readonly email: string;
@@ -16,7 +17,8 @@ const ACCOUNTS = {
     guards: { max_order_quantity: { 'ES1!': 3, '*': 10 }, max_price_deviation_percent: 2 },
   },
   shares: { name: 'Demo shares (paper)', paper: { latency_ms: 15 } },
-  badDays: { name: 'Demo bad days (paper)', paper: { latency_ms: 60 } },
+  stops: { name: 'Demo stops (paper)', paper: { latency_ms: 20, price: FIRST_PRICES } },
+  badDays: { name: 'Demo bad days (paper)', paper: { latency_ms: 60 }, unprotected: 'alert' },
   halted: { name: 'Demo halted (paper)', paper: {} },
 } as const;
 export type AccountName = keyof typeof ACCOUNTS;
@@ -88,6 +90,7 @@ export async function setUpDesk(client: Client, login: Login): Promise<Desk> {
       crypto: await make('crypto'),
       futures: await make('futures'),
       shares: await make('shares'),
+      stops: await make('stops'),
       badDays: await make('badDays'),
       halted: await make('halted'),
     };

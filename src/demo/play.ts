@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import * as scenes from './scenes.ts';
 import type { Scene, Stage } from './stage.ts';
+import * as stops from './stops.ts';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -16,9 +17,9 @@ const SIGNALS_A_DAY = 14;
 /** What each of the days has besides. */
 const DAYS: readonly (readonly Scene[])[] = [
   [scenes.forgedRequest, scenes.shares, scenes.strangerRegisters],
-  [scenes.haltAndResume, scenes.heldBackByGuard],
+  [scenes.haltAndResume, scenes.heldBackByGuard, stops.stoppedOut],
   [scenes.blockedAddress, scenes.shares],
-  [scenes.alertGetsLost, scenes.shares],
+  [scenes.alertGetsLost, scenes.shares, stops.stoppedOut],
   [scenes.heldBackByGuard, scenes.alertGetsLost],
 ];
 export const PAST_DAYS = DAYS.length;
@@ -35,7 +36,7 @@ export async function playDay(
     ...[scenes.guessedPassword, scenes.rehearsal, scenes.tradeByHand],
     ...[chance.pick(scenes.ATTACKS), chance.pick(scenes.ATTACKS)],
     ...[chance.pick(scenes.MISTAKES), chance.pick(scenes.MISTAKES)],
-  ].map((scene) => ({ scene, at: from + chance.between(0.01, 0.99) * DAY_MS }));
+  ].map((scene) => ({ scene, at: Math.round(from + chance.between(0.01, 0.99) * DAY_MS) }));
   for (const { scene, at } of program.toSorted((a, b) => a.at - b.at)) {
     moveTo(at);
     await scene(stage);
@@ -45,13 +46,18 @@ export async function playDay(
 /** In this order, so that every page has something to show within half a minute. */
 const OPENING: readonly Scene[] = [
   scenes.strategyActs(FAST_MS),
+  stops.targetReached,
+  stops.trails,
   scenes.drift,
+  stops.trails,
   scenes.haltedAccount,
   ...scenes.ATTACKS,
   ...scenes.MISTAKES,
   scenes.heldBackByGuard,
+  stops.stoppedOut,
   scenes.rehearsal,
   ...scenes.BAD_DAYS,
+  stops.stopMoved,
   scenes.silence,
 ];
 
@@ -90,5 +96,7 @@ function nextScene({ chance }: Stage): Scene {
   if (luck < 0.22) return scenes.rehearsal;
   if (luck < 0.26) return scenes.tradeByHand;
   if (luck < 0.28) return scenes.alertGetsLost;
+  if (luck < 0.5) return stops.trails;
+  if (luck < 0.52) return stops.stoppedOut;
   return scenes.strategyActs(FAST_MS);
 }

@@ -2,14 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type AccountName, withSession } from './desk.ts';
-import { act, deliver, type Scene, type Stage, signal } from './stage.ts';
-import type { Alert } from './strategy.ts';
-
-/** A plain alert, of one who trades without saying where the strategy stands. */
-const plain = (stage: Stage, alert: Readonly<Record<string, string | number>>): Alert => ({
-  ...alert,
-  timestamp: new Date(stage.now()).toISOString(),
-});
+import { act, deliver, plain, type Scene, type Stage, signal } from './stage.ts';
 
 const entry = (stage: Stage, symbol: string, quantity: number) =>
   plain(stage, { action: 'buy', symbol, quantity });
@@ -190,21 +183,25 @@ const changed = (stage: Stage, account: AccountName, body: object) =>
   act(stage, { method: 'PATCH', path: `/trading/accounts/${stage.desk.accounts[account].id}`, body });
 
 const badDay =
-  (symbol: string, paper: object): Scene =>
+  (symbol: string, paper: object, protection: object = {}): Scene =>
   async (stage) => {
-    const kind = { fill: 'full', reject: null, lose_answer: false, ...paper };
+    const kind = { fill: 'full', reject: null, lose_answer: false, protection: 'native', ...paper };
     await changed(stage, 'badDays', { paper: kind });
-    return signal(stage, 'badDays', entry(stage, symbol, 4));
+    return signal(stage, 'badDays', { ...entry(stage, symbol, 4), ...protection });
   };
 
-/** The last one is never filled: fill verification asks, asks again, and gives it to the dead letters. */
+/**
+ * The last but one is held without its stop, and told of; the last one is never filled: fill verification asks, asks again, and
+ * gives it to the dead letters. Both stay so until the next bad day.
+ */
 export const BAD_DAYS: readonly [Scene, ...Scene[]] = [
   badDay('SOLUSDT.P', { reject: 'insufficient_margin' }),
   badDay('AVAXUSDT.P', { lose_answer: true }),
   badDay('LTCUSDT.P', { fill: 'partial' }),
   badDay('BNBUSDT.P', { fill: 'cancel' }),
   badDay('SOLUSDT.P', { fill: 'fail' }),
-  badDay('LINKUSDT.P', { fill: 'never', lose_answer: true }),
+  badDay('ADAUSDT.P', { protection: 'refuse' }, { stop_loss: '3%' }),
+  badDay('LINKUSDT.P', { fill: 'never', lose_answer: true, protection: 'refuse' }),
 ];
 
 /** Nobody trades shares any more, and that is to be told. */

@@ -3,6 +3,7 @@
 import type { Chance } from './chance.ts';
 import type { Answer, Client, Part, Request } from './client.ts';
 import type { AccountName, Desk } from './desk.ts';
+import type { Market } from './market.ts';
 import type { Pace } from './pace.ts';
 import type { Alert, Chart, Strategy } from './strategy.ts';
 
@@ -22,6 +23,8 @@ export interface Cast {
   readonly players: readonly [Player, ...Player[]];
   /** The micro future's: its position is meddled with by hand. */
   readonly meddled: Player;
+  /** Where positions are protected. */
+  readonly market: Market;
 }
 
 export interface Player {
@@ -30,6 +33,12 @@ export interface Player {
 }
 
 export type Scene = (stage: Stage) => Promise<unknown>;
+
+/** An alert that is made now. */
+export const plain = (stage: Stage, alert: Alert): Alert => ({
+  ...alert,
+  timestamp: new Date(stage.now()).toISOString(),
+});
 
 /** A genuine signal, as it was sent. */
 export async function signal(

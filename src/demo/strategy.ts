@@ -6,7 +6,7 @@ import type { Chance } from './chance.ts';
 export type Chart = (symbol: string, at: number) => number;
 
 /** Without the secret, which is the account's. */
-export type Alert = Readonly<Record<string, string | number>>;
+export type Alert = Readonly<Record<string, unknown>>;
 
 export interface Strategy {
   /** Moves with the price of the last `lookbackMs`, or says that it stays where it is. */

@@ -36,6 +36,11 @@ export type Venue = BrokerName | 'simulation';
 export const venueOf = (order: { readonly brokerName: BrokerName; readonly simulation: boolean }): Venue =>
   order.simulation ? 'simulation' : order.brokerName;
 
+export interface SweepInterval {
+  readonly broker: BrokerName;
+  readonly ms: number;
+}
+
 export interface Counters {
   webhookAnswered(answer: AnswerKind, ms: number): void;
   denied(code: DenialCode): void;
@@ -56,6 +61,8 @@ export interface Counters {
   positionProtected(venue: Venue, ms: number): void;
   /** Somebody else had taken it away, or changed it. */
   protectionRestored(): void;
+  /** How far apart two sweeps of a position are by now is asked whenever somebody reads the figures. */
+  watchSweeps(intervals: () => readonly SweepInterval[]): void;
 
   workerStarted(): void;
   takenOver(what: Takeover): void;
@@ -86,6 +93,7 @@ export const UNCOUNTED: Counters = {
   protectionCalled() {},
   positionProtected() {},
   protectionRestored() {},
+  watchSweeps() {},
   workerStarted() {},
   takenOver() {},
   notified() {},

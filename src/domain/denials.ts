@@ -193,6 +193,13 @@ export const DENIALS = {
     reason: 'The order’s fill is known, or it has not been sent yet.',
     advice: 'Read the order with GET /trading/orders/{id}.',
   },
+  not_resumable: {
+    status: 409,
+    title: 'This protection cannot be resumed',
+    reason: 'It is not left, another one is kept for its position, or its account is gone.',
+    advice:
+      'Read it with GET /trading/protections/{id}. Where another one is kept, change that one with "protect"; once its position is closed, this one can be resumed, and what is left of it at the broker is taken away.',
+  },
   not_settleable: {
     status: 409,
     title: 'This order cannot be settled by hand',

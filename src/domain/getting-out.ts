@@ -137,6 +137,7 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   not_a_dead_letter: AFTERWARDS,
   nothing_to_look_for: AFTERWARDS,
   not_settleable: AFTERWARDS,
+  not_resumable: AFTERWARDS,
   too_many_at_once: READING,
   list_too_slow: READING,
 };

@@ -89,6 +89,7 @@ import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { lookAtProtection, readProtection } from '../app/protection/read-protections.ts';
+import { resumeProtectionOf } from '../app/protection/resume.ts';
 import { createSecretBox, openingOnce, randomToken } from '../app/secret-box.ts';
 import { openPaper } from '../broker/paper/paper.ts';
 import type { Config } from '../config/config.ts';
@@ -276,6 +277,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readProtections: reading.protections,
       readProtection: bind(readProtection),
       lookAtProtection: bind(lookAtProtection),
+      resumeProtection: bind(resumeProtectionOf),
     },
     signals: {
       readSignals: reading.signals,

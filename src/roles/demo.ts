@@ -16,6 +16,7 @@ import { hasUsers } from '../data/identity/users.ts';
 import { createChance } from '../demo/chance.ts';
 import { type Client, openClient } from '../demo/client.ts';
 import { type Desk, type Login, setUpDesk } from '../demo/desk.ts';
+import { createMarket } from '../demo/market.ts';
 import { createPace } from '../demo/pace.ts';
 import { DAY_MS, PAST_DAYS, playDay, playOn } from '../demo/play.ts';
 import type { Cast, Player, Stage } from '../demo/stage.ts';
@@ -182,6 +183,7 @@ function castOf(chance: Stage['chance']): Cast {
       player('futures', 'GC1!', 'COMEX:GC1!', 1),
     ],
     meddled: player('futures', 'MES1!', 'CME_MINI:MES1!', 1),
+    market: createMarket(),
   };
 }
 

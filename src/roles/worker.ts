@@ -16,6 +16,7 @@ import { startWorker, type WorkerDeps } from '../worker/host/worker.ts';
 import { credentialsOpener } from '../worker/line/credentials.ts';
 import { createGates } from '../worker/line/gate.ts';
 import { createRates } from '../worker/line/rates.ts';
+import { createSweeps, lateSweeps } from '../worker/line/sweeps.ts';
 import { createYoung } from '../worker/line/young.ts';
 import { countingStops } from './counted-stops.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
@@ -41,6 +42,10 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
   const { timeoutMs, urls } = config.brokers;
   const ledger = openPaperLedger(db);
+  const sweeps = createSweeps();
+  counters.watchSweeps(() =>
+    lateSweeps(sweeps).map(({ broker, ms }) => ({ broker, ms: timings.protectionSweepMs + ms })),
+  );
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({
@@ -69,6 +74,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       ...{ followMs: timings.protectionFollowMs, lostMs: LOST_STOP_MS, giveUpMs: giveUpMs(config) },
     },
     prices: createYoung(),
+    sweeps,
     brokers: countingStops({ ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers }, counters),
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),

@@ -11,6 +11,7 @@ import {
   type Counters,
   FAIL_OPENS,
   PROTECTION_CALLS,
+  type SweepInterval,
   TAKEOVERS,
 } from '../domain/counters.ts';
 import { DENIALS } from '../domain/denials.ts';
@@ -108,6 +109,16 @@ export function openPrometheus(): Prometheus {
       for (const [pool, waiting] of pools) this.set({ pool }, waiting());
     },
   });
+  let sweepIntervals: () => readonly SweepInterval[] = () => [];
+  new Gauge({
+    name: `${PREFIX}sweep_interval_seconds`,
+    help: 'How far apart two sweeps of a protected position are by now in this process, by broker.',
+    labelNames: ['broker'],
+    registers,
+    collect() {
+      for (const { broker, ms } of sweepIntervals()) this.set({ broker }, ms / 1000);
+    },
+  });
   describeProcess(registers);
 
   // What never happened is 0 and not missing: the first time is a change, and an alarm sees it.
@@ -132,6 +143,9 @@ export function openPrometheus(): Prometheus {
     protectionCalled: (call, outcome) => protectionCalls.inc({ call, outcome }),
     positionProtected: (broker, ms) => unprotected.observe({ broker }, ms / 1000),
     protectionRestored: () => restored.inc(),
+    watchSweeps(intervals) {
+      sweepIntervals = intervals;
+    },
     workerStarted: () => starts.inc(),
     takenOver: (what) => takeovers.inc({ what }),
     notified: (channel, outcome) => told.inc({ channel, outcome }),

@@ -67,7 +67,7 @@ export interface WorkerOrders {
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
   /** Who traded last in the order's symbol, by our own record. */
   closedBy(
-    of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>,
   ): Promise<'protection' | 'somebody'>;
   /** The same, of an order that has ended by setting what protects a position: it is wanted from now on. */
   want(

@@ -1,7 +1,7 @@
 // The worker's view of what protects positions.
 
 import type { Decimal } from '../domain/decimal.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/orders/order.ts';
 import type { ExitReason, Protection } from '../domain/protection/protection.ts';
 import type { LegClosed } from './lane/protect.ts';
@@ -24,6 +24,8 @@ export interface WorkerProtections {
     token: string,
     close: { readonly reason: ExitReason; readonly held: Decimal },
   ): Promise<Saved>;
+  /** The account's wait for their turn until then: nobody else is to begin with them. */
+  putOff(user: UserId, account: AccountId, until: Timestamp): Promise<void>;
 }
 
 export type Saved = Protection | 'changed' | 'taken';

@@ -133,7 +133,7 @@ describe('a stop at the exchange', () => {
       [
         ['placed', stop.clientOrderId, '49000', null, 'w1'],
         ['moved', stop.clientOrderId, '49500', null, 'w1'],
-        ['cancelled', stop.clientOrderId, '49500', null, null],
+        ['cancelled', stop.clientOrderId, '49500', null, 'w1'],
         ['placed', next.clientOrderId, '49000', null, 'w1'],
         ['triggered', next.clientOrderId, '49000', null, null],
       ],

@@ -18,16 +18,21 @@ interface Journey {
   readonly environment?: string;
   /** So far apart fills are verified. */
   readonly pollSeconds?: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A world whose broker of that name is the stub, and an account of a new user there. */
-export async function journey(t: TestContext, { broker, url, environment, pollSeconds = 0.05 }: Journey) {
+export async function journey(
+  t: TestContext,
+  { broker, url, environment, pollSeconds = 0.05, env }: Journey,
+) {
   const world = await openWorld(t, {
     env: {
       BROKER_URLS: JSON.stringify({ [broker]: url }),
       FILL_FIRST_POLL_SECONDS: `${pollSeconds}`,
       FILL_REQUEUE_SECONDS: `${pollSeconds}`,
       BROKER_TIMEOUT_SECONDS: '2',
+      ...env,
     },
   });
   const owner = await world.makeTrader({ isAdmin: true });

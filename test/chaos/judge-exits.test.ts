@@ -31,6 +31,7 @@ const SIGNAL = {
   accountId: ACCOUNT,
   symbol: 'BTCUSDT',
   quantity: decimal('1'),
+  key: `${ACCOUNT} 1`,
   deliveries: [{ api: 'a1', sentAt: START, ms: 5, answer: null }],
 } as unknown as Signal;
 

@@ -264,6 +264,56 @@ test('a dead letter is listed and looked at again', async (t) => {
   assert.deepEqual([none.code, none.err], [1, 'There is no such dead letter.\n']);
 });
 
+test('stops that are missing are listed first, with since when, and each is shown with its history', async (t) => {
+  const world = await openWorld(t, { env: { PROTECT_SECONDS: '1' } });
+  const trader = await world.makeTrader({}, { name: 'Futures' });
+  const run = terminal(world.config);
+  const empty = await run('protections', 'list');
+  assert.deepEqual([empty.code, empty.out, empty.err], [0, '', 'No position is protected.\n']);
+  assert.equal((await run('protections', 'list', '--json')).out, '[]\n');
+  const refusing = await world.makeTrader(
+    {},
+    { name: 'Refusing', unprotected: 'alert', paper: { latency_ms: 0, protection: 'refuse' } },
+  );
+  await world.send(refusing, { symbol: 'ETHUSDT', stop_loss: '2%' });
+  await world.send(trader, { stop_loss: '2%' });
+  type Listed = { id: string; state: string; symbol: string; unprotected_since: string | null };
+  const list = async (...args: string[]): Promise<Listed[]> =>
+    JSON.parse((await run('protections', 'list', '--json', ...args)).out);
+  const [missing, standing] = await world.eventually(list, (all) =>
+    ['unprotected', 'standing'].every((state, place) => all[place]?.state === state),
+  );
+  assert.deepEqual([missing?.symbol, standing?.symbol], ['ETHUSDT', 'BTCUSDT']);
+  assert.equal(standing?.unprotected_since, null);
+  assert.deepEqual(
+    (await list('--state', 'unprotected')).map(({ id }) => id),
+    [missing?.id],
+  );
+  const { out } = await run('protections', 'list');
+  const [title, first, second] = out.split('\n');
+  assert.match(title ?? '', /^STATE +NO STOP SINCE +USER +ACCOUNT +MODE +SYMBOL +SIDE +STOP +SEEN /);
+  assert.match(
+    first ?? '',
+    /^unprotected +\S+Z \(\d+ s\) +\S+ +Refusing +paper +ETHUSDT +long .* refuses every stop/,
+  );
+  assert.match(second ?? '', /^standing +– +\S+ +Futures +paper +BTCUSDT +long /);
+
+  const one = await run('protections', 'show', missing?.id ?? '');
+  assert.equal(one.code, 0, one.err);
+  assert.match(one.out, /\nAT +WHAT +FROM +TO +BY\n\S+Z +set /);
+  assert.match(one.out, /\n\S+Z +refused /);
+  const { history } = JSON.parse((await run('protections', 'show', standing?.id ?? '', '--json')).out);
+  assert.deepEqual(
+    history.map(({ what }: { what: string }) => what),
+    ['set', 'standing'],
+  );
+  const none = await run('protections', 'show', 'x');
+  assert.deepEqual([none.code, none.err], [1, 'There is no such protection.\n']);
+  const wrong = await run('protections', 'list', '--state', 'ended');
+  assert.deepEqual([wrong.code, wrong.out], [2, '']);
+  assert.match(wrong.err, /^--state takes one of armed, standing, /);
+});
+
 test('an order that no broker can tell of is settled by its owner, with the password', async (t) => {
   const { world, url, trader } = await openDesk(t);
   await world.setPaper(trader, { fill: 'never' });

@@ -86,7 +86,7 @@ async function visitor(address: string) {
 async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(200))
     if (await isSo()) return;
-  assert.fail(`not within 45 s: ${what}`);
+  assert.fail(`not within two minutes: ${what}`);
 }
 
 const all = (found: readonly string[], wanted: readonly string[]) =>
@@ -155,6 +155,28 @@ describe('--demo', () => {
         orders.some(({ error }) => error?.code === 'guard_refused') &&
         orders.some(({ simulation }) => simulation)
       );
+    });
+    const stopped = (await items('/trading/orders?limit=200')).filter(
+      ({ exit_reason }) => exit_reason === 'stop_loss',
+    );
+    assert.ok(stopped.length >= 2, 'stops have fired in the past');
+    assert.ok(performance.symbols.some(({ exit_reasons }: Json) => exit_reasons?.stop_loss >= 2));
+    await eventually('a stop that follows the price', async () => {
+      const [trailed] = await items('/trading/protections?symbol=SOLUSDT&state=standing');
+      if (!trailed) return false;
+      const { history } = (await ask('GET', `/trading/protections/${trailed.id}`)).body;
+      return history.some(({ what }: Json) => what === 'moved');
+    });
+    await eventually('half at the target, and the stop at the entry', async () => {
+      const [kept] = await items('/trading/protections?symbol=XRPUSDT&state=standing');
+      return kept?.take_profit[0].filled === 4_000 && kept.stop_loss >= 2.2;
+    });
+    await eventually('stopped out, and staying so', async () =>
+      (await items('/trading/orders?limit=200')).some(({ error }) => error?.code === 'stopped_out'),
+    );
+    await eventually('a position whose stop is refused', async () => {
+      const [missing] = await items('/trading/protections?state=unprotected');
+      return missing?.unprotected_since !== null && /refuses every stop/.test(missing?.reason);
     });
     const limited = await items('/trading/signals?code=rate_limited');
     assert.deepEqual(limited, [], 'it keeps within the rate limit');

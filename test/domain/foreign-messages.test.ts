@@ -209,12 +209,12 @@ describe('A message written for 3Commas', () => {
       { fields: null, lost: ['order', 'max_lag'] },
     ],
     [
-      'with a limit, stops and targets names them',
+      'with a limit, and with a stop and a target that only the bot knows, names them',
       json({
         ...custom,
         action: 'enter_long',
         order: { amount: '1', currency_type: 'base', order_type: 'limit', price: '100' },
-        stop_loss: { enabled: true, value: '2' },
+        stop_loss: { enabled: true },
         take_profit: { enabled: true },
       }),
       {
@@ -435,16 +435,16 @@ describe('A message written for OpenAlgo', () => {
       'with a limit names it',
       json({
         ...order,
-        pricetype: 'SL',
+        pricetype: 'LIMIT',
         symbol: 'IDEA',
         action: 'BUY',
         quantity: 5,
         price: '16',
-        trigger_price: '15.9',
+        disclosed_quantity: '1',
       }),
       {
         fields: { symbol: 'IDEA', action: 'buy', quantity: 5 },
-        lost: ['pricetype', 'price', 'trigger_price', 'product'],
+        lost: ['pricetype', 'price', 'disclosed_quantity', 'product'],
       },
     ],
   ];

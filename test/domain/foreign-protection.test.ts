@@ -47,6 +47,8 @@ describe('A message written for TradersPost', () => {
     ['a kind that contradicts', { stopLoss: { type: 'stop', trailPercent: 5 } }, {}, ['stopLoss']],
     ['a kind alone', { stopLoss: { type: 'stop' } }, {}, ['stopLoss']],
     ['a stop at nothing', { stopLoss: { percent: 0 } }, {}, ['stopLoss']],
+    ['a stop by what it may lose', { stopLoss: { pnlAmount: 100 } }, {}, ['stopLoss', 'pnlAmount']],
+    ['a target by what it may win', { takeProfit: { pnlAmount: 100 } }, {}, ['takeProfit', 'pnlAmount']],
     ['a target that is no number', { takeProfit: { percent: 'far' } }, {}, ['takeProfit']],
     ['what else it says', { takeProfit: { percent: 10, strategy: 'x' } }, { take_profit: '10%' }, ['strategy']],
   ];
@@ -208,21 +210,107 @@ test('PineConnector’s stay lost: what they count is a setting of the terminal'
   assert.match(lost.join('\n'), /"tp": what it counts is a setting of the terminal\. Send "take_profit": /);
 });
 
-test('3Commas’ and OpenAlgo’s are named with ours', () => {
+describe('A message written for 3Commas', () => {
   const bot = {
-    bot_uuid: 'u',
-    tv_instrument: 'BTCUSDT',
-    action: 'enter_long',
-    order: { amount: '1', currency_type: 'base', stop_loss: 5 },
+    ...{ bot_uuid: 'u', tv_instrument: 'BTCUSDT', action: 'enter_short' },
+    order: { amount: '1', currency_type: 'base' },
   };
-  assert.match(
-    turned({ ...bot, take_profit: { enabled: true } }).lost.join('\n'),
-    /"stop_loss": Send "stop_loss".*\n"take_profit": Send "take_profit"/,
-  );
-  assert.match(
-    turned({ apikey: 'k', symbol: 'IDEA', action: 'BUY', quantity: '1', stoploss: '5' }).lost.join('\n'),
-    /"stoploss": Send "stop_loss"/,
-  );
+  const order = { symbol: 'BTCUSDT', action: 'short_entry', quantity: 1 };
+  const step = (price_percent: unknown, volume_percent: unknown, more: Fields = {}) => ({
+    ...{ order_type: 'limit', price_percent, volume_percent, ...more },
+  });
+  const stop = (more: Fields) => ({ stop_loss: { enabled: true, order_type: 'market', ...more } });
+  const targets = (...steps: unknown[]) => ({ take_profit: { enabled: true, steps } });
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly Row[] = [
+    ['a stop in percent', stop({ trigger_price_percent: 1.5 }), { stop_loss: '1.5%' }, []],
+    ['a stop in a placeholder', stop({ trigger_price_percent: '{{plot("SL")}}' }), { stop_loss: '{{plot("SL")}}%' }, []],
+    ['a stop that is off', { stop_loss: { enabled: false, trigger_price_percent: 1 }, take_profit: { enabled: false, steps: [] } }, {}, []],
+    ['a stop of the bot’s own settings', stop({}), {}, ['stop_loss']],
+    ['a stop with a limit', stop({ order_type: 'limit', trigger_price_percent: 1, price_percent: 1.2 }), { stop_loss: '1%' }, ['stop_loss', 'price_percent']],
+    ['a stop that trails', stop({ trigger_price_percent: 2, trailing: { enabled: true, percent: 0.5 } }), { stop_loss: '2%' }, ['trailing']],
+    ['a stop that does not trail', stop({ trigger_price_percent: 2, trailing: { enabled: false, percent: 0.5 }, breakeven: false }), { stop_loss: '2%' }, []],
+    ['a stop that goes to break-even', stop({ trigger_price_percent: 2, breakeven: true }), { stop_loss: '2%' }, ['breakeven']],
+    ['a stop on a side that is not certain', stop({ trigger_price_percent: -2 }), {}, ['stop_loss']],
+    ['one target', targets(step(2, 100)), { take_profit: '2%' }, []],
+    ['two targets', targets(step('2', '60'), step(4, 40)), { take_profit: [{ at: '2%', percent: 60 }, { at: '4%', percent: 40 }] }, []],
+    ['a target at the market', targets(step(2, 100, { order_type: 'market' })), { take_profit: '2%' }, ['take_profit']],
+    ['a target that trails', targets(step(2, 100, { trailing: { enabled: true, percent: 0.2 } })), { take_profit: '2%' }, ['trailing']],
+    ['a target of no share', targets(step(2, 50), step(4, undefined)), {}, ['take_profit']],
+    ['six targets', targets(...Array.from({ length: 6 }, (_, at) => step(at + 1, 10))), {}, ['take_profit']],
+    ['targets that are no list', { take_profit: { steps: { price_percent: 1 } } }, {}, ['take_profit']],
+    ['what else it says', stop({ trigger_price_percent: 1, condition: 'x' }), { stop_loss: '1%' }, ['condition']],
+  ];
+  for (const [what, said, ours, lost] of ROWS)
+    test(what, () => check({ ...bot, ...(said as Fields) }, order, ours, lost));
+
+  test('of an exit leaves it out, and says so', () => {
+    const exit = { ...bot, action: 'exit_short', ...stop({ trigger_price_percent: 1 }) };
+    check(exit, { ...order, action: 'short_exit' }, {}, ['stop_loss']);
+  });
+
+  test('that leaves the size to the bot names its stop with ours', () => {
+    const { fields, lost } = turned({ ...bot, order: {}, ...stop({ trigger_price_percent: 1 }) });
+    assert.deepEqual(fields, {});
+    assert.match(lost.join('\n'), /"stop_loss": Send "stop_loss"/);
+  });
+
+  test('whose targets close more than there is is not turned', () => {
+    const { fields, lost } = turned({ ...bot, ...targets(step(1, 60), step(2, 60)) });
+    assert.deepEqual(fields, {});
+    assert.match(lost[0] ?? '', /closes 120 percent/);
+  });
+});
+
+describe('A stop order of OpenAlgo’s', () => {
+  const order = { apikey: 'k', strategy: 's', exchange: 'NSE', symbol: 'SBIN', product: 'MIS' };
+  const protect = { symbol: 'SBIN', action: 'protect' };
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly Row[] = [
+    ['closes at the market', { action: 'SELL', quantity: '100', pricetype: 'SL-M', trigger_price: '615' }, { stop_loss: 615 }, ['pricetype']],
+    ['of a short', { action: 'BUY', quantity: 1, pricetype: 'SL-M', price: '0', trigger_price: 640.5 }, { stop_loss: 640.5 }, ['pricetype']],
+    ['has a limit, which is lost', { action: 'SELL', quantity: 1, pricetype: 'SL', price: '614', trigger_price: '615' }, { stop_loss: 615 }, ['pricetype', 'price']],
+    ['has a placeholder', { action: 'SELL', quantity: 1, pricetype: 'SL-M', trigger_price: '{{plot("SL")}}' }, { stop_loss: '{{plot("SL")}}' }, ['pricetype']],
+  ];
+  for (const [what, said, ours, lost] of ROWS)
+    test(`${what}: it is the stop of what is held, and never an order`, () =>
+      check({ ...order, ...(said as Fields) }, protect, ours, lost));
+
+  // biome-ignore format: a table, one case a line
+  const NOT_TURNED: readonly (readonly [what: string, said: Fields, name: string])[] = [
+    ['without a price', { action: 'SELL', quantity: 1, pricetype: 'SL-M', trigger_price: '0' }, 'trigger_price'],
+    ['of a smart order', { action: 'SELL', quantity: 1, position_size: '5', pricetype: 'SL-M', trigger_price: '615' }, 'pricetype'],
+    ['that stays until it triggers', { trigger_type: 'OCO', action: 'SELL', quantity: 1, triggerprice_sl: 600, stoploss: 599, triggerprice_tg: 700, target: 701 }, 'trigger_type'],
+  ];
+  for (const [what, said, name] of NOT_TURNED)
+    test(`${what} is not turned`, () => {
+      const { fields, names } = turned({ ...order, ...said });
+      assert.deepEqual(fields, {});
+      assert.ok(names.includes(name), names.join());
+    });
+
+  test('a stop beside an order at the market is named with ours', () => {
+    const { lost } = turned({ ...order, action: 'BUY', quantity: '1', stoploss: '5' });
+    assert.match(lost.join('\n'), /"stoploss": Send "stop_loss"/);
+  });
+});
+
+test('an order that waits for its price is turned into none that trades at once', () => {
+  // biome-ignore format: a table, one case a line
+  const WAITING: readonly (readonly [name: string, message: object | string])[] = [
+    ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop', stopPrice: 90 }],
+    ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop_limit', stopPrice: 90, limitPrice: 89 }],
+    ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'trailing_stop', trailPercent: 1 }],
+    ['order_type', 'key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPMARKET;stop_price=5200;'],
+    ['order_type', 'key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPLIMIT;stop_price=5200;limit_price=5199;'],
+    ['type', { symbol: 'AAPL', side: 'sell', type: 'stop', time_in_force: 'gtc', qty: 1, stop_price: 90 }],
+    ['type', { symbol: 'AAPL', side: 'buy', type: 'stop_limit', time_in_force: 'gtc', qty: 1, stop_price: 90, limit_price: 91, order_class: 'bracket' }],
+  ];
+  for (const [name, message] of WAITING) {
+    const { fields, lost, names } = turned(message);
+    assert.deepEqual([fields, names[0]], [{}, name]);
+    assert.match(lost[0] ?? '', /"action": "protect" with "stop_loss"/);
+  }
 });
 
 test('the text to paste has what a script draws as the platform knows it', () => {
@@ -269,6 +357,8 @@ test('whatever is turned is read by our own reader, and nothing of protection is
       'trailAmount',
       'stop_price',
       'limit_price',
+      'enabled',
+      'trigger_price_percent',
     ),
     fc.oneof(value, fc.constantFrom('stop', 'stop_limit', 'trailing_stop')),
     { maxKeys: 4 },
@@ -285,6 +375,7 @@ test('whatever is turned is read by our own reader, and nothing of protection is
       'trail_offset',
     ],
     ...['trail_price', 'trail_percent', 'order_class', 'type', 'sentiment', 'order_type'],
+    ...['pricetype', 'trigger_price', 'position_size'],
   );
   const seed = fc.constantFrom<Fields>(
     { ticker: 'AAPL', action: 'buy', quantity: 1 },
@@ -299,8 +390,13 @@ test('whatever is turned is read by our own reader, and nothing of protection is
     { symbol: 'AAPL', qty: 1, side: 'sell', type: 'trailing_stop', time_in_force: 'day' },
     { symbol: 'ES1!', action: 'buy', quantity: 1, profit: 5 },
     { key: 'k', command: 'PLACE', instrument: 'ES1!', action: 'BUY', qty: '1' },
+    {
+      ...{ bot_uuid: 'u', tv_instrument: 'ES1!', action: 'enter_long' },
+      order: { amount: '1', currency_type: 'base' },
+    },
+    { apikey: 'k', symbol: 'ES1!', action: 'BUY', quantity: '1' },
   );
-  const word = fc.constantFrom('bracket', 'oco', 'flat', 'long', 'exit', 'market');
+  const word = fc.constantFrom('bracket', 'oco', 'flat', 'long', 'exit', 'market', 'SL', 'SL-M');
   const message = fc
     .tuple(seed, fc.dictionary(field, fc.oneof(value, inner, word), { maxKeys: 6 }))
     .map(([base, more]): string => {

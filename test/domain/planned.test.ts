@@ -15,14 +15,14 @@ import {
   ZERO,
 } from '../../src/domain/decimal.ts';
 import { priceOf } from '../../src/domain/protection/level.ts';
+import { targetShares } from '../../src/domain/protection/parcels.ts';
 import {
   type PlannedLeg,
   type Protected,
   planProtection,
-  targetQuantities,
   whyAgainstMarket,
 } from '../../src/domain/protection/planned.ts';
-import { asksForStop, isGiven, readWish, type Target, type Wish } from '../../src/domain/protection/wish.ts';
+import { asksForStop, isGiven, readWish, type Wish } from '../../src/domain/protection/wish.ts';
 import { anyWish, positive } from './wishes.ts';
 
 function wish(fields: Record<string, unknown>): Wish {
@@ -180,31 +180,39 @@ describe('The legs of a protection', () => {
 });
 
 describe('How much each target closes', () => {
-  const of = (percents: readonly number[]): Target[] =>
-    percents.map((percent) => ({ at: { unit: 'percent', value: decimal(1) }, percent: decimal(percent) }));
+  const quantitiesOf = (
+    percents: readonly number[],
+    { base, step, least }: { readonly base: Decimal; readonly step: Decimal; readonly least: Decimal },
+  ) =>
+    targetShares(
+      percents.map((percent) => ({ percent: decimal(percent), closed: ZERO, isFilled: false })),
+      base,
+      { quantityStep: step, minQuantity: least },
+    );
   // biome-ignore format: a table, one case a line
   const ROWS: readonly (readonly [base: string, percents: readonly number[], step: string, least: string, quantities: readonly string[], why: string])[] = [
     ['1', [100], '0.001', '0.001', ['1'], 'a lone one takes all'],
     ['1', [50, 50], '0.001', '0.001', ['0.5', '0.5'], 'halves'],
     ['1', [33, 33, 34], '0.1', '0.1', ['0.3', '0.3', '0.4'], 'the last takes the rest'],
     ['10', [33, 33], '1', '1', ['3', '3'], 'down to the step, the rest is left'],
-    ['3', [20, 20, 20, 20, 20], '1', '1', ['0', '1', '0', '1', '1'], 'what is too little joins the next'],
+    ['10', [10, 20, 70], '1', '2', ['0', '3', '7'], 'what is too little joins the next'],
+    ['3', [20, 20, 20, 20, 20], '1', '1', ['0', '0', '0', '0', '3'], 'what is less than a step is the last one’s'],
     ['2', [10, 10], '1', '1', ['0', '0'], 'too little in all: nothing'],
     ['5', [60, 10], '1', '1', ['3', '0'], 'after the last there is none to join'],
-    ['10', [60, 30, 10], '1', '2', ['6', '4', '0'], 'the last is too little: it joins the one before'],
-    ['0.0005', [100], '0.001', '0.001', ['0.0005'], 'all that there is, whatever the least'],
+    ['10', [60, 30, 10], '1', '2', ['6', '3', '0'], 'the last is too little: the stop has it'],
+    ['0.0005', [100], '0.001', '0.001', ['0'], 'less than anybody takes: the stop has it'],
     ['1.0005', [50, 50], '0.001', '0.001', ['0.5', '0.5005'], 'the last takes what is no step too'],
     ['1', [1, 99], '0.01', '0.1', ['0', '1'], 'a little one joins the rest'],
   ];
   for (const [base, percents, step, least, quantities, why] of ROWS)
     test(`${percents.join(' + ')} % of ${base} in steps of ${step}, at least ${least}: ${why}`, () => {
       assert.deepEqual(
-        targetQuantities(of(percents), { base: decimal(base), step: decimal(step), least: decimal(least) }),
+        quantitiesOf(percents, { base: decimal(base), step: decimal(step), least: decimal(least) }),
         quantities,
       );
     });
 
-  test('is never more than its share and what joined it, and with 100 percent all is closed', () => {
+  test('is never more than its share and what joined it, and with 100 percent the last takes all that is left', () => {
     const shares = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 }).map((all) => {
       const sum = all.reduce((total, each) => total + each, 0);
       return sum > 100 ? all.map((each) => Math.max(1, Math.floor((each * 100) / sum))) : all;
@@ -217,21 +225,21 @@ describe('How much each target closes', () => {
         const percents = fills && sum < 100 ? [...some.slice(0, -1), (some.at(-1) ?? 0) + 100 - sum] : some;
         const isAll = percents.reduce((total, each) => total + each, 0) === 100;
         const least = multiply(decimal(step), decimal(steps));
-        const quantities = targetQuantities(of(percents), { base, step: decimal(step), least });
+        const quantities = quantitiesOf(percents, { base, step: decimal(step), least });
         assert.equal(quantities.length, percents.length);
         const total = quantities.reduce(add, ZERO);
         assert.ok(compare(total, base) <= 0);
-        if (isAll) assert.equal(total, base);
-        // Up to each level, no more than the shares up to it; the last one, and what it joined, apart.
+        // But for a last one that is too little to stand.
+        if (isAll && quantities.at(-1) !== ZERO) assert.equal(total, base);
+        // Up to each level, no more than the shares up to it; the last one apart.
         let [closed, share] = [new Big(0), new Big(0)];
         for (const [index, quantity] of quantities.slice(0, -1).entries()) {
           closed = closed.plus(quantity);
           share = share.plus(new Big(base).times(percents[index] ?? 0).div(100));
-          const isJoined = quantities.slice(index + 1).every((later) => later === ZERO);
-          assert.ok(closed.lte(share) || isJoined);
+          assert.ok(closed.lte(share));
         }
         const placed = quantities.filter((quantity) => sign(quantity) > 0);
-        if (placed.length > 1) for (const quantity of placed) assert.ok(compare(quantity, least) >= 0);
+        for (const quantity of placed) assert.ok(compare(quantity, least) >= 0);
         if (!isAll) for (const quantity of placed) assert.ok(isOnStep(quantity, decimal(step)));
       }),
       { numRuns: 3_000 },

@@ -42,6 +42,8 @@ const STANDING: Protection = {
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
+  credentialsVersion: null,
   unprotectedSince: null,
   unprotectedMs: 40,
   seenAt: ago(1),

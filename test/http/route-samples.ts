@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createTokens, hashToken } from '../../src/app/identity/tokens.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { insertRefreshToken } from '../../src/data/identity/sessions.ts';
+import { leaveProtections } from '../../src/data/orders/protections.ts';
 import { plainRecoveryCode, stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Headers, makeApiKey, makeSession, SIGNED } from '../accounts/credentials.ts';
@@ -55,6 +56,13 @@ const resting: MakeSample = async ({ world, trader }) => {
 const protection: MakeSample = async ({ world, trader }) => {
   const { body } = await world.send(trader, { stop_loss: '5%' }, { query: '?simulation=true' });
   return { params: { id: body.protection?.id ?? '' } };
+};
+
+/** One that nobody looks after. */
+const leftProtection: MakeSample = async (owner) => {
+  const sample = await protection(owner);
+  await owner.world.db.commit([leaveProtections('restored', timestamp(Date.now()), owner.trader.account.id)]);
+  return sample;
 };
 
 /** Fill verification has given it up. */
@@ -139,6 +147,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'POST /trading/orders/:id/settle': givenUp,
   'GET /trading/protections/:id': protection,
   'POST /trading/protections/:id/look': protection,
+  'POST /trading/protections/:id/resume': leftProtection,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),

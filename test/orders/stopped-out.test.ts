@@ -12,8 +12,8 @@ interface Protections {
   readonly items: readonly { readonly state: string; readonly stop_loss: number | null }[];
 }
 
-async function openDesk(t: TestContext) {
-  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1' } });
+async function openDesk(t: TestContext, sweepSeconds = 1) {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: `${sweepSeconds}` } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
   const account = `/trading/accounts/${trader.account.id}`;
   let alerts = 0;
@@ -32,6 +32,7 @@ async function openDesk(t: TestContext) {
     world,
     trader,
     get,
+    until,
     change: (fields: object) => world.as(trader, 'PATCH', account, fields),
     price: (price: number) => world.as(trader, 'PATCH', account, { paper: { price: { BTCUSDT: price } } }),
     /** An alert of a strategy that says where it stands, before and after. */
@@ -80,6 +81,34 @@ describe('a strategy that was stopped out', () => {
     assert.deepEqual([again.status, again.fill_quantity], ['filled', 1]);
   });
 
+  test('is not let in again by a script that goes on moving its stop', async (t) => {
+    const { alert, standing, ended, price, world, trader } = await openDesk(t);
+    await alert('buy', 0, 2, { stop_loss: '2%' });
+    await standing();
+    await price(58_000);
+    await ended();
+    const moved = await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 57_000 });
+    assert.deepEqual([moved.body.status, moved.body.error?.code], ['rejected', 'no_position']);
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.error?.code, added.gap], ['rejected', 'stopped_out', false]);
+  });
+
+  test('is not opened again before anybody has looked at the stop either', async (t) => {
+    const { alert, standing, price, get, trader } = await openDesk(t, 600);
+    await alert('buy', 0, 2, { stop_loss: '2%' });
+    await standing();
+    await price(58_000);
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.error?.code], ['rejected', 'stopped_out']);
+    const { items } = await get<{ items: { quantity: number }[] }>(
+      `/trading/accounts/${trader.account.id}/positions`,
+    );
+    assert.deepEqual(
+      items.filter(({ quantity }) => quantity !== 0),
+      [],
+    );
+  });
+
   test('counts what a target closed: an add brings it to where the strategy stands, less that', async (t) => {
     const { alert, standing, price, closes, get, trader } = await openDesk(t);
     await alert('buy', 0, 2, { stop_loss: '2%', take_profit: [{ at: '1%', percent: 50 }] });
@@ -106,6 +135,46 @@ describe('a strategy that was stopped out', () => {
     const exit = await send({ action: 'long_exit', quantity: 1 });
     assert.deepEqual([exit.status, exit.error], ['done', null]);
     assert.equal((await send({ quantity: 1 })).status, 'filled');
+  });
+});
+
+test('who moves a stop has said nothing of the strategy: where it stands is known as before', async (t) => {
+  const { alert, standing, world, trader, get } = await openDesk(t);
+  await alert('buy', 0, 2, { stop_loss: '2%' });
+  await standing();
+  const moved = await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 59_000 });
+  assert.equal(moved.body.status, 'done', JSON.stringify(moved.body));
+  const { items } = await get<{ items: { strategy_position: number | null; in_sync: boolean | null }[] }>(
+    `/trading/accounts/${trader.account.id}/positions`,
+  );
+  assert.deepEqual([items[0]?.strategy_position, items[0]?.in_sync], [2, true]);
+  assert.equal((await alert('sell', 3, 2)).gap, true, 'an alert that was missed is seen all the same');
+});
+
+describe('an entry with a stop', () => {
+  test('is protected before the entries behind it are sent', async (t) => {
+    const { world, trader, get, standing, until } = await openDesk(t, 600);
+    await world.as(trader, 'PATCH', `/trading/accounts/${trader.account.id}`, { paper: { latency_ms: 400 } });
+    let sent = 0;
+    const send = (fields: object) =>
+      world.webhook(trader, world.signal(trader, { id: `${++sent}`, quantity: 1, ...fields }));
+    const first = send({ stop_loss: '2%' });
+    // It has been accepted, and is on its way.
+    const orders = () => get<{ items: OrderRecord[] }>('/trading/orders');
+    await until(orders, (seen) => seen.items.length === 1);
+    const entries = Array.from({ length: 4 }, () => send({ symbol: 'ETHUSDT' }));
+    await Promise.all([first, ...entries]);
+    await standing();
+    const { items } = await orders();
+    const { items: protections } = await get<{ items: { id: string }[] }>('/trading/protections');
+    const { history } = await get<{ history: { at: string; what: string }[] }>(
+      `/trading/protections/${protections[0]?.id}`,
+    );
+    const stoodAt = history.find(({ what }) => what === 'standing')?.at ?? '';
+    const later = items.filter(
+      ({ symbol, filled_at }) => symbol === 'ETHUSDT' && (filled_at ?? '') > stoodAt,
+    );
+    assert.ok(later.length >= 3, `it stood at ${stoodAt}: ${items.map(({ filled_at }) => filled_at)}`);
   });
 });
 

@@ -4,7 +4,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { CompactEncrypt, importJWK } from 'jose';
-import { type Broker, BrokerUnavailable, type OpenBroker } from '../../src/broker/broker.ts';
+import {
+  type Broker,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type OpenBroker,
+} from '../../src/broker/broker.ts';
 import { findListing, quote } from '../../src/broker/paper/market.ts';
 import { openPaper } from '../../src/broker/paper/paper.ts';
 import { migrate } from '../../src/data/engine/migrate.ts';
@@ -12,7 +18,7 @@ import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { createChance } from '../../src/demo/chance.ts';
 import { createStrategy } from '../../src/demo/strategy.ts';
-import { toNumber } from '../../src/domain/decimal.ts';
+import { decimal, toNumber } from '../../src/domain/decimal.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import type { Parts } from '../../src/main.ts';
 import { steady } from '../../src/roles/foundation.ts';
@@ -49,6 +55,10 @@ export interface Exchange {
   behave(settings: Partial<PaperSettings>): void;
   /** Nobody finds an order there, until it is back. */
   isAway: boolean;
+  /** The credentials are not taken any more. */
+  isClosed: boolean;
+  /** From now on, for everybody there. */
+  setPrice(symbol: string, price: number): void;
   close(): Promise<void>;
 }
 
@@ -56,30 +66,70 @@ export async function openExchange(dir: string, times: Times): Promise<Exchange>
   const db = openSqlite({ file: join(dir, 'exchange.db') });
   await migrate(db, times.now());
   const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  const openBook = openPaper({ ledger: openPaperLedger(db), clock: times, wait });
+  const prices = new Map<string, number>();
+  const openBook = openPaper({
+    ledger: openPaperLedger(db),
+    clock: times,
+    wait,
+    lastPrice(symbol) {
+      const price = prices.get(symbol);
+      return price === undefined ? undefined : decimal(price);
+    },
+  });
   let settings: Partial<PaperSettings> = { latency_ms: 60, starting_cash: 40_000 };
   const asPerpetual = <Item extends { readonly symbol: string }>(item: Item): Item => ({
     ...item,
     symbol: `${item.symbol}.P`,
   });
+  const asSpot = <Item extends { readonly symbol: string }>(item: Item): Item => ({
+    ...item,
+    symbol: item.symbol.replace(/\.P$/, ''),
+  });
+  const inBook = <Sent extends { readonly instrument: Instrument }>(sent: Sent): Sent => ({
+    ...sent,
+    instrument: asSpot(sent.instrument),
+  });
   const exchange: Exchange = {
     isAway: false,
+    isClosed: false,
+    setPrice: (symbol, price) => void prices.set(symbol, price),
     behave(changed) {
       settings = { ...settings, ...changed };
     },
     // Each call asks a book that behaves as it is told by now.
     async open(account, signal) {
-      const book = () => openBook({ ...account, paper: settings }, signal);
+      const book = () => {
+        if (exchange.isClosed) throw new CredentialsRejected('API key is invalid.');
+        return openBook({ ...account, paper: settings }, signal);
+      };
       const first = await book();
       const broker: Broker = {
         ...first,
-        place: async (...asked) => (await book()).place(...asked),
+        async resolve(...asked) {
+          const found = await first.resolve(...asked);
+          return 'rejection' in found ? found : asPerpetual(found);
+        },
+        place: async (order, until) => (await book()).place(inBook(order), until),
         balance: async (...asked) => ({ ...(await first.balance(...asked)), currency: 'USDT' }),
-        positions: async (...asked) => (await first.positions(...asked)).map(asPerpetual),
-        instruments: async (...asked) => (await first.instruments(...asked)).map(asPerpetual),
+        position: async (instrument, until) => (await book()).position(asSpot(instrument), until),
+        positions: async (...asked) => (await (await book()).positions(...asked)).map(asPerpetual),
+        async instruments({ query, ...search }, until) {
+          const spot = asSpot({ symbol: query }).symbol;
+          return (await first.instruments({ ...search, query: spot }, until)).map(asPerpetual);
+        },
+        quote: (instrument, until) => first.quote(asSpot(instrument), until),
+        openOrders: async (...asked) => (await first.openOrders(...asked)).map(asPerpetual),
+        cancel: (order, until) => first.cancel(asSpot(order), until),
         async find(...asked) {
           if (exchange.isAway) throw new BrokerUnavailable('The exchange does not answer.');
           return first.find(...asked);
+        },
+        stops: {
+          place: async (stop, until) => (await book()).stops.place(inBook(stop), until),
+          move: async (stop, to, until) => (await book()).stops.move(asSpot(stop), inBook(to), until),
+          remove: (stop, until) => first.stops.remove(asSpot(stop), until),
+          standing: async (instrument, until) => (await book()).stops.standing(asSpot(instrument), until),
+          find: (stop, until) => first.stops.find(asSpot(stop), until),
         },
       };
       return broker;
@@ -240,8 +290,8 @@ async function newestSignal(stage: Stage, account: Account): Promise<string> {
 }
 
 /** With credentials that were sealed as the page seals them, and verified. */
-async function makeReal(stage: Stage, name: string): Promise<Account> {
-  const account = await stage.call<Account>('/trading/accounts', { body: { name, broker: 'bybit' } });
+export async function makeReal(stage: Stage, name: string, broker = 'bybit'): Promise<Account> {
+  const account = await stage.call<Account>('/trading/accounts', { body: { name, broker } });
   const key = await stage.call<{ alg: string; kid: string }>('/auth/public-key');
   const { items } = await stage.call<{ items: { id: string; email: string }[] }>('/deployment/users');
   const user = items.find(({ email }) => email === stage.firstUser.email);

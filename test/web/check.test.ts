@@ -95,6 +95,17 @@ test('of a message of ours each line says what was understood, ignored or refuse
   );
 });
 
+test('of what protects the position each line says what it is for', () => {
+  const lines = linesOf(
+    '{"stop_loss": "2%", "take_profit": "4%", "trailing_stop": "1%", "break_even": "tp1", "time_stop": 3600}',
+  );
+  const remarks = remarksOn(lines, { ...NOTHING, understood: { action: 'buy' } });
+  assert.deepEqual(
+    remarks.map(({ tone, words }) => [tone, words !== '']),
+    lines.map(() => ['ok', true]),
+  );
+});
+
 test('the field that the payload is refused for is the line that says so', () => {
   const message = '{"action":"buy","stopLoss":1,"takeProfit":2,"secret":"x"}';
   const remarks = remarksOn(linesOf(message), {
@@ -201,6 +212,8 @@ test('the sentence on top says what would become of the message, and why', () =>
   );
   assert.match(verdict({ understood: {}, plan: { ...plan, legs: [] } }), /nothing to trade/);
   assert.match(verdict({ understood: { action: 'sync' } }), /reports where the strategy stands/);
+  const protecting = { understood: { action: 'protect' }, plan: { ...plan, legs: [] } };
+  assert.match(verdict(protecting), /trades nothing, and changes what protects the position$/);
   assert.match(verdict({ service: '3Commas' }), /written for 3Commas: it cannot be turned/);
   const secret = refused('secret', 'Put your webhook secret into the message that works.');
   assert.match(

@@ -5,7 +5,6 @@ import {
   averageInWords,
   differenceInWords,
   headingOf,
-  sumsByCurrency,
   tallyOf,
   toneOf,
 } from '../../web/pages/positions/standing.ts';
@@ -17,6 +16,7 @@ import {
   reasonInWords,
   standingOf,
 } from '../../web/parts/standing.ts';
+import { sumsByCurrency } from '../../web/parts/sums.ts';
 
 const held = (quantity: number, strategy: number | null, symbol = 'SOLUSDT.P'): Position => ({
   symbol,
@@ -160,8 +160,8 @@ describe('the heading', () => {
         { value: 7, currency: null },
       ]),
       [
-        { currency: 'USDT', text: '+0.30' },
-        { currency: 'TWD', text: '\u22123,200.00' },
+        { currency: 'USDT', value: 0.3, text: '+0.30' },
+        { currency: 'TWD', value: -3_200, text: '\u22123,200.00' },
       ],
     );
   });

@@ -68,7 +68,7 @@ await onStage(
 
     await test('shows what stands, and what has none', async () => {
       await open('/positions');
-      await page.getByText('none asked for').waitFor();
+      await row.getByText('none asked for').waitFor();
       await page
         .getByRole('row', { name: /ETHUSDT/ })
         .getByText('2,850')

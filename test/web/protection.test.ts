@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { defaultText, readDefault, withDefault } from '../../web/pages/accounts/protection-defaults.ts';
-import { exposureOf } from '../../web/pages/positions/exposure.ts';
 import { headingOf, tallyOf } from '../../web/pages/positions/standing.ts';
 import { buttonWords, type Change, removesStop, sentenceOf } from '../../web/pages/protect/sentence.ts';
 import {
@@ -15,10 +13,17 @@ import {
   sentOf,
   timeOf,
 } from '../../web/parts/protection/asked.ts';
+import { exposureOf } from '../../web/parts/protection/exposure.ts';
 import { levelProblem, priceOf } from '../../web/parts/protection/levels.ts';
 import { percentFrom, plainMoney, shareInWords, wonAt } from '../../web/parts/protection/money.ts';
 import type { Protection } from '../../web/parts/protection/shapes.ts';
-import { followsInWords, moveInWords, spanInWords } from '../../web/parts/protection/words.ts';
+import {
+  followsInWords,
+  gathered,
+  keptInWords,
+  moveInWords,
+  spanInWords,
+} from '../../web/parts/protection/words.ts';
 
 const standing: Protection = {
   id: 'p',
@@ -36,6 +41,7 @@ const standing: Protection = {
 const price = (text: string) => ({ text, unit: 'price' }) as const;
 const LONG = { isLong: true, entry: 65_500, last: 66_120.5, tick: 0.1 };
 const SHORT = { ...LONG, isLong: false };
+const NOW = new Date(2026, 10, 17, 16, 0);
 const holding = { quantity: 0.4, average: 65_500, last: 66_120.5, contract: 1, currency: 'USDT' };
 
 const changed = (asked: Partial<Asked>, protection: Protection | null = standing): Change => {
@@ -70,7 +76,7 @@ describe('the sentence of the drawer', () => {
   it('says of a stop beyond the entry what is won', () => {
     assert.equal(
       said(changed({ stop: price('65700') })),
-      'Moves the stop of 0.4 BTC from 64,000 to 65,700: at least 80 USDT won instead of 600 at risk.',
+      'Moves the stop of 0.4 BTC from 64,000 to 65,700: 80 USDT won instead of 600 at risk.',
     );
     assert.equal(
       said(changed({ stop: price('65500') })),
@@ -92,12 +98,38 @@ describe('the sentence of the drawer', () => {
     assert.equal(buttonWords(bare), 'Remove the stop');
   });
 
+  it('does not say of a stop that is missing that it stands, or is moved', () => {
+    const gone = { ...standing, state: 'unprotected' as const };
+    const missing = (asked: Partial<Asked>) => ({ ...changed(asked, gone), isMissing: true });
+    assert.equal(
+      said(missing({})),
+      'The stop of 0.4 BTC is wanted at 64,000, and does not stand. What it can lose is not limited.',
+    );
+    const another = missing({ stop: price('63000') });
+    assert.equal(said(another), 'Tries the stop of 0.4 BTC at 63,000, not at 64,000: 1,000 USDT at risk.');
+    assert.equal(sentenceOf(another).isLooser, false);
+    assert.equal(buttonWords(another), 'Set the stop at 63,000');
+  });
+
+  it('says from where on a stop trails, how far beyond the entry it goes, and that no clock closes any more', () => {
+    const trailing = changed({ trail: { text: '40', unit: 'points' }, trailFrom: price('66500') });
+    assert.equal(said(trailing), 'The stop trails by 40 points, once the price was at 66,500.');
+    const even = { when: 'price', at: price('66200'), offset: '2' } as const;
+    assert.equal(
+      said(changed({ breakEven: even })),
+      'Once the price was at 66,200, the stop goes to 65,500.2, beyond the entry.',
+    );
+    const untimed = changed({ time: 'none' });
+    assert.equal(said(untimed), 'It is not closed by the clock any more.');
+    assert.equal(buttonWords(untimed), 'Remove the close by the clock');
+  });
+
   it('names targets, and what follows the price', () => {
     const targets = [
       { at: price('67000'), percent: '50' },
       { at: price('69000'), percent: '50' },
     ];
-    const more = changed({ targets, breakEven: { when: 'tp1', at: price('') } });
+    const more = changed({ targets, breakEven: { when: 'tp1', at: price(''), offset: '' } });
     assert.equal(
       said(more),
       'Takes profit: half at 67,000, half at 69,000. At target 1 the stop goes to the entry.',
@@ -131,6 +163,45 @@ describe('what is sent', () => {
     assert.deepEqual(sentOf(asked), sent);
     assert.deepEqual(sentOf(askedFrom(sent)), sent, 'and is read again as it stands');
     assert.deepEqual(sentOf(asksNothing()), {});
+  });
+
+  it('has where a trail begins, how far beyond the entry a stop goes, and what is declined', () => {
+    const sent = {
+      stop_loss: 'none',
+      take_profit: 'none',
+      trailing_stop: { distance: '1%', activate_at: '2%' },
+      break_even: { at: 'tp1', offset: '2t' },
+      time_stop: 'none',
+    };
+    const asked = askedFrom(sent);
+    assert.deepEqual(sentOf(asked), sent);
+    assert.equal(hasProblem(problemsOf({ ...asked, breakEven: asksNothing().breakEven }, LONG)), false);
+    assert.deepEqual(sentOf(askedFrom({ trailing_stop: 'none', break_even: 'none' })), {
+      trailing_stop: 'none',
+      break_even: 'none',
+    });
+  });
+
+  it('keeps, where another part is changed, how far beyond the entry a stop goes', () => {
+    const before = asStanding({ ...standing, break_even: { at: 'tp1', to: 65_502 } }, LONG);
+    const at = { ...before.breakEven, when: 'price' as const, at: price('66500') };
+    assert.deepEqual(changeOf({ ...before, breakEven: at }, before), {
+      break_even: { at: 66_500, offset: '2p' },
+    });
+    const atEntry = asStanding(
+      { ...standing, break_even: { at: 'tp1', to: 65_500 } },
+      {
+        ...LONG,
+        entry: 65_499.95,
+      },
+    );
+    assert.equal(atEntry.breakEven.offset, '', 'less than a tick is the rounding');
+  });
+
+  it('removes a close by the clock, and asks for no removal of what is not there', () => {
+    const before = asStanding({ ...standing, time_stop_at: '2026-11-17T20:55:00.000Z' });
+    assert.deepEqual(changeOf({ ...before, time: 'none' }, before), { time_stop: 'none' });
+    assert.deepEqual(changeOf({ ...before, trail: { text: 'none', unit: 'points' } }, before), {});
   });
 
   it('reads a time of day on the clock of who types it', () => {
@@ -175,7 +246,7 @@ describe('a level beside its field', () => {
   });
 
   it('needs what it builds upon', () => {
-    const even: Asked = { ...asksNothing('price'), breakEven: { when: 'tp1', at: price('') } };
+    const even: Asked = { ...asksNothing('price'), breakEven: { when: 'tp1', at: price(''), offset: '' } };
     assert.match(problemsOf(even, LONG).breakEven ?? '', /no stop/);
     assert.match(problemsOf({ ...even, stop: price('64000') }, LONG).breakEven ?? '', /no target/);
     const over: Asked = {
@@ -218,6 +289,15 @@ describe('money and distance', () => {
       600,
       'nobody has seen it yet',
     );
+    const away = { ...standing, state: 'unwatched' as const };
+    assert.equal(exposureOf([{ protection: away, risk: 600 }]).risk, 600, 'it stands, and nobody looks');
+    const lost = { ...away, unprotected_since: '2026-11-17T14:31:02.610Z' };
+    assert.deepEqual(exposureOf([{ protection: lost, risk: 600 }]), {
+      stops: 1,
+      standing: 0,
+      unprotected: 1,
+      risk: null,
+    });
   });
 
   it('a position without its stop leads the heading, in red', () => {
@@ -232,6 +312,7 @@ describe('money and distance', () => {
 describe('a protection in words', () => {
   it('tells its moves', () => {
     const at = '2026-11-17T14:31:02.610Z';
+    const ORDER = '01a1e938-8b75-76d9-8cf7-21b58ec829ca';
     const line = (what: string, from: number | null, to: number | null, by: string | null = null) =>
       moveInWords({ at, what, from, to, by });
     assert.equal(line('set', null, 64_000), 'set at 64,000');
@@ -239,58 +320,49 @@ describe('a protection in words', () => {
     assert.equal(line('moved', 64_000, 65_200, 'trailing_stop'), 'moved from 64,000 to 65,200, trailing');
     assert.equal(line('standing', null, 64_000), 'seen to stand at 64,000');
     assert.equal(line('restored', null, 64_000), 'put back by us at 64,000');
-    assert.equal(line('stop_loss', null, 63_990), 'closed at 63,990: its stop was hit');
+    assert.equal(line('stop_loss', null, 63_990, ORDER), 'closed at 63,990: its stop was hit');
+    assert.equal(
+      line('unprotected', null, 64_000),
+      'unprotected: wanted at 64,000, and it does not stand',
+      'a state is no close',
+    );
     assert.equal(
       line('refused', null, 64_000, 'too many orders'),
       'the broker refused it at 64,000: too many orders',
     );
   });
 
+  it('says what was last done to it, and a refusal that comes again once', () => {
+    const at = new Date(2026, 10, 17, 15, 44).toISOString();
+    const line = (what: string, by: string | null = null) => ({ at, what, from: null, to: 64_000, by });
+    const kept = (history: Parameters<typeof gathered>[0], isEven = false) =>
+      keptInWords(
+        { ...standing, trailing_stop: isEven ? null : { distance: 40, activate_at: null, best: 66_000 } },
+        { isEven, history, now: NOW },
+      );
+    assert.deepEqual(kept([line('set'), line('moved', 'trailing_stop')]), ['trails by 40, moved 15:44']);
+    assert.deepEqual(kept([line('moved', 'break_even')], true), ['at break even since 15:44']);
+    assert.deepEqual(kept([line('restored'), line('standing')]), ['trails by 40', 'put back by us 15:44']);
+    assert.deepEqual(kept([line('restored'), line('set')]), ['trails by 40'], 'somebody set it since');
+    const refused = line('refused', 'too many');
+    assert.deepEqual(gathered([line('set'), refused, refused, refused]).map(moveInWords), [
+      'set at 64,000',
+      'the broker refused it at 64,000 3 times: too many',
+    ]);
+  });
+
   it('says what follows the price by itself, and for how long there is no stop', () => {
     assert.deepEqual(
-      followsInWords({
-        ...standing,
-        trailing_stop: { distance: 40, activate_at: null, best: 66_000 },
-        break_even: { at: 'tp1', to: 65_500 },
-      }),
+      followsInWords(
+        {
+          ...standing,
+          trailing_stop: { distance: 40, activate_at: null, best: 66_000 },
+          break_even: { at: 'tp1', to: 65_500 },
+        },
+        NOW,
+      ),
       ['trails by 40', 'to 65,500 at target 1'],
     );
     assert.deepEqual([12_400, 200_000, 7_260_000].map(spanInWords), ['12 s', '3 min 20 s', '2 h 1 min']);
-  });
-});
-
-describe('an account’s defaults', () => {
-  it('are typed as distances, and never as prices', () => {
-    assert.deepEqual(readDefault('stop_loss', '2%'), { value: '2%' });
-    assert.ok('problem' in readDefault('stop_loss', '64000'));
-    assert.deepEqual(readDefault('take_profit', '50 at 2%, 50 at 4%'), {
-      value: [
-        { at: '2%', percent: 50 },
-        { at: '4%', percent: 50 },
-      ],
-    });
-    assert.deepEqual(readDefault('break_even', 'tp1'), { value: 'tp1' });
-    assert.deepEqual(readDefault('stop_loss', ''), { value: null });
-  });
-
-  it('stand in their fields as they were typed', () => {
-    const kept = [
-      { at: '2%', percent: '50' },
-      { at: '4%', percent: '50' },
-    ];
-    assert.equal(defaultText('take_profit', kept), '50 at 2%, 50 at 4%');
-    assert.equal(defaultText('take_profit', [{ at: '4%', percent: '100' }]), '4%');
-    assert.equal(defaultText('trailing_stop', { distance: '1%' }), '1%');
-    assert.equal(defaultText('stop_loss', undefined), '');
-  });
-
-  it('change one by one, and the last one taken away leaves none', () => {
-    const defaults = { '*': { stop_loss: '2%' }, AAPL: { stop_loss: '5%' } };
-    assert.deepEqual(withDefault(defaults, '*', { take_profit: '4%' }), {
-      AAPL: { stop_loss: '5%' },
-      '*': { stop_loss: '2%', take_profit: '4%' },
-    });
-    assert.deepEqual(withDefault(defaults, '*', { stop_loss: null }), { AAPL: { stop_loss: '5%' } });
-    assert.equal(withDefault({ '*': { stop_loss: '2%' } }, '*', { stop_loss: null }), null);
   });
 });

@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { openExchange, partsOf, playFortnight, timesBefore } from './believable-day.ts';
+import { openExchanges, playProtected, protectedParts } from './protected-day.ts';
+import { inOrder, inTrouble, OUTSIDE, protectedOnes, type Sitting } from './sittings.ts';
 import { openBrowser, openStage, type Stage, scrollsSideways } from './stage.ts';
 
 const PICTURES = join(import.meta.dirname, '../../screenshots');
@@ -25,117 +27,6 @@ const LANES = 3;
 const STALLED_MS = 600;
 
 type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
-
-interface Sitting {
-  readonly name: string;
-  readonly path: string;
-  readonly state?: 'loading' | 'error';
-  /** Brings it there: a drawer is opened, a message pasted. */
-  pose?(page: Page): Promise<unknown>;
-  /** The window alone, for what lies over the page. */
-  readonly isOver?: boolean;
-}
-
-/** A message of another service, as people bring them. */
-const FOREIGN = `{
-  "ticker": "BTCUSDT.P",
-  "action": "buy",
-  "quantity": 0.05,
-  "takeProfit": { "percent": 2 },
-  "interval": "15"
-}`;
-
-const openTrade = async (page: Page) => {
-  await page.keyboard.press('t');
-  const drawer = page.getByRole('complementary', { name: /Trade/ });
-  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT.P');
-  await drawer
-    .getByRole('option', { name: /BTCUSDT/ })
-    .first()
-    .click();
-  await drawer.getByLabel('buy').check();
-  await drawer.getByLabel('Quantity').fill('0.1');
-  await drawer.getByRole('button', { name: /^Buy/ }).waitFor();
-};
-const openHalt = async (page: Page) => {
-  await page.locator('#halt').click();
-  await page.getByRole('dialog').getByRole('button').nth(1).waitFor();
-};
-/** The story of an order that nobody looks for any more, as it is hours later. */
-const openSettle = async (page: Page) => {
-  await page.route(/\/trading\/orders\/[0-9a-f-]{36}$/, async (route) => {
-    const answer = await route.fetch();
-    const order = (await answer.json()) as object;
-    const verification = { state: 'dead_letter', attempts: 4, next_at: null };
-    await route.fulfill({ response: answer, json: { ...order, verification } });
-  });
-  await page.reload();
-  await page.getByRole('button', { name: /^I know what became of it/ }).click();
-  await page.getByLabel('It was filled, or a part of it').check();
-};
-const pasteMessage = async (page: Page) => {
-  await page.getByRole('textbox').last().fill(FOREIGN);
-  await page
-    .getByRole('main')
-    .getByRole('button', { name: /^Check/ })
-    .click();
-  await page.getByRole('button', { name: 'Paste another' }).waitFor();
-};
-
-const OUTSIDE: readonly Sitting[] = [
-  { name: 'landing', path: '/welcome' },
-  { name: 'login', path: '/login' },
-  {
-    name: 'login-refused',
-    path: '/login',
-    async pose(page) {
-      await page.getByLabel('Email').fill('ann@example.com');
-      await page.getByLabel('Password').fill('not the password');
-      await page.getByRole('button', { name: 'Log in' }).click();
-      await page.getByRole('alert').waitFor();
-    },
-  },
-  { name: 'register', path: '/register' },
-  { name: 'forgot-password', path: '/forgot-password' },
-  { name: 'reset-password', path: '/reset-password?token=0123456789abcdef' },
-  { name: 'verify-email', path: '/verify-email?token=0123456789abcdef' },
-  { name: 'terms', path: '/terms' },
-  { name: 'no-such-page', path: '/nowhere' },
-];
-
-const inOrder = (accountId: string, signalId: string): readonly Sitting[] => [
-  { name: 'today', path: '/' },
-  { name: 'signals', path: '/signals' },
-  { name: 'story', path: `/signals/${signalId}` },
-  { name: 'positions', path: '/positions' },
-  { name: 'performance', path: accountId ? `/performance?account=${accountId}` : '/performance' },
-  { name: 'accounts', path: '/accounts' },
-  { name: 'account', path: `/accounts/${accountId}` },
-  { name: 'check', path: '/check' },
-  { name: 'security', path: '/security' },
-  { name: 'notifications', path: '/notifications' },
-  { name: 'operation', path: '/operation' },
-];
-
-const inTrouble = ({
-  refused,
-  unknownOrder,
-}: {
-  refused: string;
-  unknownOrder: string;
-}): readonly Sitting[] => [
-  { name: 'today-trouble', path: '/' },
-  { name: 'signals-trouble', path: '/signals' },
-  { name: 'story-unknown', path: `/orders/${unknownOrder}` },
-  { name: 'story-settle', path: `/orders/${unknownOrder}`, pose: openSettle, isOver: true },
-  { name: 'story-refused', path: `/signals/${refused}` },
-  { name: 'positions-trouble', path: '/positions' },
-  { name: 'performance-currencies', path: '/performance' },
-  { name: 'check-message', path: '/check', pose: pasteMessage },
-  { name: 'trade', path: '/', pose: openTrade, isOver: true },
-  { name: 'halt', path: '/', pose: openHalt, isOver: true },
-  { name: 'no-such-story', path: '/signals/01900000-0000-7000-8000-000000000000' },
-];
 
 /** What the frame itself needs: a page that waits or fails still stands in it. */
 const FRAME = /\/(?:auth\/session|public\/config|trading\/orders\/stream)(?:\?|$)/;
@@ -223,11 +114,7 @@ async function pictures(
   url: string,
   sittings: readonly Sitting[],
 ): Promise<void> {
-  const due = sittings
-    .filter(({ name, state }) =>
-      isForReadme ? IN_README.has(name) && !state : wanted.length === 0 || wanted.includes(name),
-    )
-    .values();
+  const due = sittings.filter(isWanted).values();
   await Promise.all(
     visitors.map(async (context) => {
       for (const sitting of due) await picture(context, url, sitting);
@@ -271,7 +158,33 @@ async function loggedIn(
   return newVisitors(browser, await context.storageState());
 }
 
-async function takeAll(browser: Browser): Promise<void> {
+/** Whether a picture of that name was asked for. */
+const isWanted = ({ name, state }: Sitting): boolean =>
+  isForReadme ? IN_README.has(name) && !state : wanted.length === 0 || wanted.includes(name);
+
+const NOBODY = { lab: '', entry: '', restored: '', bare: '', stopped: '' };
+
+const isApart = (name: string): boolean => protectedOnes(NOBODY).some((sitting) => sitting.name === name);
+
+/** On a stage of their own: what is protected, and what is not. */
+async function takeProtected(browser: Browser): Promise<void> {
+  if (!protectedOnes(NOBODY).some(isWanted)) return;
+  const dir = mkdtempSync(join(tmpdir(), 'fillpath-pictures-'));
+  const exchanges = await openExchanges((name) => mkdtempSync(join(dir, name)));
+  const stage = await openStage({ parts: protectedParts(exchanges), env: { PROTECTION_SWEEP_SECONDS: '5' } });
+  try {
+    const { items } = await stage.call<{ items: { id: string }[] }>('/trading/accounts');
+    for (const { id } of items) await stage.call(`/trading/accounts/${id}`, { method: 'DELETE' });
+    const day = await playProtected(stage, exchanges);
+    await pictures(await loggedIn(browser, stage), stage.url, protectedOnes(day));
+  } finally {
+    await stage.close();
+    for (const exchange of Object.values(exchanges)) await exchange.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function takeFortnight(browser: Browser): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-pictures-'));
   const times = timesBefore();
   const exchange = await openExchange(dir, times);
@@ -307,7 +220,8 @@ mkdirSync(isForReadme ? README_PICTURES : PICTURES, { recursive: true });
 const browser = await openBrowser();
 if (browser) {
   try {
-    await takeAll(browser);
+    if (wanted.length === 0 || wanted.some((name) => !isApart(name))) await takeFortnight(browser);
+    await takeProtected(browser);
   } finally {
     await browser.close();
   }

@@ -246,7 +246,7 @@ test('a message is split as it was written', () => {
 });
 
 test('each line says what was understood of it', () => {
-  const known = { gap: false, maxAgeSeconds: 300, instrument: null };
+  const known = { gap: false, maxAgeSeconds: 300, instrument: null, protection: null };
   const read = signal({
     ignored: ['comment'],
     checks: [{ check: 'secret', outcome: 'passed', detail: null }],

@@ -80,6 +80,8 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
+  credentialsVersion: null,
   unprotectedSince: timestamp(START),
   unprotectedMs: null,
   seenAt: null,

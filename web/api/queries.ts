@@ -74,10 +74,10 @@ function readOverview(): Promise<Schemas['Overview']> {
   return read(api.GET('/trading/overview', { params: { query: { day_start } } }));
 }
 
-/** What protects a position, with every move. */
-export const protection = (id: string) =>
+/** What protects a position, with every move. `asOf`: how it is known to stand; once that is another, it is read again. */
+export const protection = (id: string, asOf = '') =>
   queryOptions({
-    queryKey: ['protections', id],
+    queryKey: ['protections', id, asOf],
     queryFn: () => read(api.GET('/trading/protections/{id}', { params: { path: { id } } })),
     staleTime: 2_000,
   });

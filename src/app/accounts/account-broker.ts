@@ -13,6 +13,7 @@ import type { Pool } from '../../worker/host/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
 import type { Page, PageRequest } from '../pages.ts';
 import { type AccountDeps, type Owner, ownAccount, readAccount, type ShownAccount } from './accounts.ts';
+import { identified, type OtherAccountDeps } from './other-account.ts';
 
 export interface AskDeps {
   readonly pool: Pool;
@@ -64,9 +65,13 @@ export async function askWorker<K extends Enquiry>(
 /** `warnings`: what does not keep the account from trading, in words. */
 export type VerifiedAccount = ShownAccount & { readonly warnings: readonly string[] };
 
+interface VerifyDeps extends AskDeps, OtherAccountDeps {
+  readonly mailbox: Pick<Mailbox, 'ask' | 'tell'>;
+}
+
 /** The worker opens the broker's connection with the account's credentials. */
 export async function verifyAccount(
-  deps: AccountDeps & AskDeps,
+  deps: AccountDeps & VerifyDeps,
   owner: Owner,
   id: string,
 ): Promise<VerifiedAccount | Denial> {
@@ -87,7 +92,7 @@ export async function verifyAccount(
 }
 
 async function verify(
-  deps: AskDeps & { readonly db: Db; readonly clock: { now(): number } },
+  deps: VerifyDeps,
   owner: Owner,
   account: Account,
 ): Promise<Denial | Pick<VerifiedAccount, 'warnings'>> {
@@ -106,9 +111,13 @@ async function verify(
       changeAccountAt(account.id, verdict.verified, {
         credentials: { verified: true, at: timestamp(now), warnings: verdict.warnings },
       }),
+      ...(await identified(deps, owner, account, verdict.identity)),
       audit(owner.context, { ...verification(owner, account), failure: null }, now),
     ]);
-    return lost === null ? { warnings: verdict.warnings } : deny('account_changed');
+    if (lost !== null) return deny('account_changed');
+    // What nobody looked after until now.
+    await deps.mailbox.tell(owner.id, { kind: 'recover' }).catch(() => undefined);
+    return { warnings: verdict.warnings };
   }
   // What was verified once and is refused now must not pass for verified; a later change has cleared the flag itself.
   await deps.db.commit([

@@ -6,10 +6,10 @@ import { deleteAccount } from '../../data/accounts/accounts.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
 import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
-import { sign, toNumberOrNull } from '../../domain/decimal.ts';
+import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import type { Protection } from '../../domain/protection/protection.ts';
+import { type LeftOrder, leftOrders } from '../../domain/protection/left.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
@@ -43,7 +43,7 @@ export async function removeAccount(
   if (held) return held;
 
   const now = clock.now();
-  const left = (await keptProtections(db, owner.id, account.id)).flatMap(leftOf);
+  const left = (await keptProtections(db, owner.id, account.id)).flatMap(leftOrders);
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
     leaveProtections(
@@ -78,25 +78,10 @@ export async function removeAccount(
   return left.length > 0 ? { left } : null;
 }
 
-/** Protective orders that stay at the broker, and are their owner's to look after. */
+/** Protective orders that stay at the broker. */
 export interface Left {
-  readonly left: readonly {
-    readonly symbol: string;
-    readonly kind: 'stop' | 'target';
-    readonly price: number | null;
-    readonly broker_ref: string | null;
-  }[];
+  readonly left: readonly LeftOrder[];
 }
-
-const leftOf = ({ instrument, simulation, legs }: Protection): Left['left'] =>
-  simulation
-    ? []
-    : legs.map(({ limit, stop, brokerRef }) => ({
-        symbol: instrument,
-        kind: limit === null ? 'stop' : 'target',
-        price: toNumberOrNull(limit ?? stop),
-        broker_ref: brokerRef,
-      }));
 
 /** An order that is accepted now has not arrived before: a later one would have been refused. */
 function recently({ clock, entryDeadlineMs }: RemoveDeps): Timestamp {

@@ -11,7 +11,7 @@ import { securedAfterRestore } from '../identity/after-theft.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 
 const RESTORED =
-  'The service was restored from a backup: what stands at the broker stands, and nobody looks after it. Set the protection anew.';
+  'The service was restored from a backup: what stands at the broker stands, and nobody looks after it until you say so.';
 
 export interface Settled {
   /** Looked for at their brokers from the first start on. */

@@ -66,13 +66,16 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   // Who closes is flat, and need not say so.
   const after = signal.action === 'close' ? FLAT : signal.after;
   const plain = { ...NO_NOTES, price, ignored };
+  const few = price === null && ignored.length === 0 ? NO_NOTES : plain;
+  // It trades nothing: where the strategy stands, and whether it was stopped out, is as it was.
+  if (signal.action === 'protect') return { notes: few, unit: [] };
   const key = keyOf(account, signal.symbol, simulation);
   // It trades, and does not say where the strategy stands now.
   const saysNothing = before === null && after === null;
   const known = saysNothing && !isAgain ? null : await findStrategy(db, key);
   if (saysNothing)
     return {
-      notes: price === null && ignored.length === 0 ? NO_NOTES : plain,
+      notes: few,
       unit: known ? [forgotten(known), ...settled(known, null)] : [forgetStance(key, at)],
     };
 
@@ -86,7 +89,8 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   const isLate = isSuperseded(last, word);
   const isExpected = known !== null && known.owed !== null && !isSync && isOvertaken(known.word, word);
   const gap = !isLate && !isExpected && hasGap(last, word, { isSync });
-  const stopped = known && staysOnSide(known.word, word) ? known.stopped : null;
+  const staysIn = known !== null && staysOnSide(known.word, word);
+  const stopped = staysIn ? known.stopped : null;
   const notes: SignalNotes = {
     ...plain,
     marketPosition: signal.after?.side ?? null,
@@ -96,6 +100,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     superseded:
       isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, known),
     ...(stopped?.isAll && { stoppedOut: true }),
+    ...(staysIn && { staysIn }),
   };
   if (known && (isLate || isRepeated(known.word, word)))
     return { notes, stopped, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };

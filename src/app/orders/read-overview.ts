@@ -7,7 +7,7 @@ import { currentTerms } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
-import { troubledProtections } from '../../data/orders/protections.ts';
+import { leftProtections, troubledProtections } from '../../data/orders/protections.ts';
 import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,
@@ -260,7 +260,11 @@ async function orderTroubles(
 
 async function protectionTroubles(db: Db, user: UserId, { accounts, now }: Standing): Promise<Trouble[]> {
   const byId = new Map(accounts.map((account) => [account.id, account]));
-  return (await troubledProtections(db.lists, user, MOST_LOOKED_AT)).flatMap((protection) => {
+  const troubled = [
+    ...(await troubledProtections(db.lists, user, MOST_LOOKED_AT)),
+    ...(await leftProtections(db.lists, user, MOST_LOOKED_AT)),
+  ];
+  return troubled.flatMap((protection) => {
     const account = byId.get(protection.accountId);
     return (account && protectionTrouble(protection, account, now)) ?? [];
   });

@@ -84,7 +84,10 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     log.info({ ...names, error: after.error }, 'fill verification found an end');
 }
 
-/** What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. */
+/**
+ * What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. Not of an account
+ * where nothing is protected.
+ */
 export async function tellOfFill(
   { db, mailbox, log }: Pick<VerifyDeps, 'db' | 'mailbox' | 'log'>,
   before: Order,
@@ -93,12 +96,13 @@ export async function tellOfFill(
   const isSame = before.legs.every(
     ({ fillQuantity }, index) => fillQuantity === after.legs[index]?.fillQuantity,
   );
-  if (isSame || !(after.wish || (await isProtected(db, after.accountId)))) return;
-  await mailbox
-    .tell(after.userId, { kind: 'recover' })
-    .catch((fault: unknown) =>
-      log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it'),
-    );
+  if (isSame) return;
+  try {
+    if (after.wish || (await isProtected(db, after.accountId)))
+      await mailbox.tell(after.userId, { kind: 'recover', filled: after.accountId });
+  } catch (fault) {
+    log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it');
+  }
 }
 
 /** Of what was unknown, or had been given up: it is known now. */

@@ -7,6 +7,7 @@ import {
   keptProtections,
   noteProtection,
   noteUnprotected,
+  putOffProtections,
   saveProtection,
   stoppedBy,
 } from '../../data/orders/protections.ts';
@@ -105,6 +106,9 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         audited(protection, closedBecause(protection, reason, { order_id: order.id }), now),
       ]);
       return saved === 'fingerprint' ? 'changed' : saved;
+    },
+    async putOff(user, account, until) {
+      await db.commit([putOffProtections(user, account, until)]);
     },
   };
 }

@@ -1,7 +1,7 @@
 // What a user can see of what protects their positions.
 
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { keptProtections } from '../../data/orders/protections.ts';
+import { keptProtections, leftProtections } from '../../data/orders/protections.ts';
 import {
   findListed,
   historyOf,
@@ -27,7 +27,7 @@ import { onePage, type PageRequest, pageOf } from '../pages.ts';
 
 export type { ProtectionFilter };
 
-const shown = ({ protection, createdAt, endedAt }: ListedProtection) => ({
+export const shown = ({ protection, createdAt, endedAt }: ListedProtection) => ({
   ...showProtection(protection),
   trading_account_id: protection.accountId,
   symbol: protection.symbol,
@@ -49,17 +49,18 @@ export async function readProtections(
 export async function readProtection({ db }: { readonly db: Db }, user: UserId, id: string) {
   const found = await ownProtection({ db }, user, id);
   if (isDenial(found)) return found;
-  const history = await historyOf(db.lists, found.id);
-  return {
-    ...shown(found),
-    history: history.map(({ at, what, from, to, by }) => ({
-      ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
-    })),
-  };
+  return { ...shown(found), history: await shownHistory(db.lists, found.id) };
+}
+
+export async function shownHistory(db: Reads, id: string) {
+  const history = await historyOf(db, id);
+  return history.map(({ at, what, from, to, by }) => ({
+    ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
+  }));
 }
 
 /** Another user's does not exist for this one. */
-async function ownProtection(
+export async function ownProtection(
   { db }: { readonly db: Db },
   user: UserId,
   id: string,
@@ -125,6 +126,8 @@ interface HeldPosition {
   readonly averagePrice: Decimal;
 }
 
+const MOST_LEFT = 200;
+
 /** Beside each position of an account: what protects it, and what is lost at the stop. */
 export async function besidePositions(
   { db }: { readonly db: Reads },
@@ -132,8 +135,13 @@ export async function besidePositions(
   account: Pick<Protection, 'accountId' | 'brokerName' | 'simulation'>,
   positions: readonly HeldPosition[],
 ) {
-  const kept = (await keptProtections(db, user, account.accountId)).filter(
-    ({ simulation }) => simulation === account.simulation,
+  // One that is kept comes first: of one that was left beside it, nobody knows what stands.
+  const all = [
+    ...(await keptProtections(db, user, account.accountId)),
+    ...(account.simulation ? [] : await leftProtections(db, user, MOST_LEFT)),
+  ];
+  const kept = all.filter(
+    ({ accountId, simulation }) => accountId === account.accountId && simulation === account.simulation,
   );
   const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
   return Promise.all(

@@ -153,6 +153,7 @@ function connection(
       const seen = await account(signal);
       mustBeFit(seen, environment);
       return {
+        identity: id,
         warnings:
           seen.shorting_enabled === false
             ? [

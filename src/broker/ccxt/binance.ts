@@ -83,6 +83,7 @@ function readHeld(row: Row): Held | undefined {
 
 /** By its documents. What goes to another of its hosts is counted there. */
 const WEIGHTS: Readonly<Record<string, number>> = {
+  fapiPrivateV3GetBalance: 5,
   createOrder: 0,
   fapiPrivatePostAlgoOrder: 0,
   fetchPositionMode: 30,
@@ -203,13 +204,15 @@ export const binance: Profile = {
   },
   async standing({ ask, hear }, _kind, environment) {
     const isHedged = await ask(POSITION_MODE);
-    if (environment !== 'live') return { isHedged, problems: [], warnings: [] };
+    const identity = (await hear(ALIAS)) ?? undefined;
+    if (environment !== 'live') return { isHedged, identity, problems: [], warnings: [] };
     const restrictions = question('sapiGetAccountApiRestrictions', [], (body) =>
       isRow(body) ? body : undefined,
     );
     const key: Row = (await hear(restrictions)) ?? {};
     return {
       isHedged,
+      identity,
       problems:
         key.enableFutures === false
           ? ['The key may not trade futures: enable "Enable Futures" for it in Binance’s API Management.']
@@ -257,6 +260,8 @@ export const binance: Profile = {
     }),
 };
 
+/** The same for every key of the account. */
+const ALIAS = question('fapiPrivateV3GetBalance', [], (body) => text(body, 0, 'accountAlias'));
 const POSITION_MODE = question('fetchPositionMode', [], (body) => {
   const dual = at(body, 'dualSidePosition');
   return typeof dual === 'boolean' ? dual : undefined;

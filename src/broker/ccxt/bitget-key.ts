@@ -2,7 +2,7 @@
 
 import { dataOf } from './bitget-rows.ts';
 import { type AccountKind, type Asking, question } from './profile.ts';
-import { isRow, type Row, text } from './rows.ts';
+import { isRow, type Row, text, word } from './rows.ts';
 
 const keyBy = (method: string) =>
   question(method, [], (body): Row | undefined => {
@@ -21,6 +21,7 @@ export async function keyStanding(asking: Asking, kind: AccountKind) {
   const key: Row = 'answer' in told ? told.answer : {};
   const may = [key.authorities, key.permissions].flat();
   return {
+    identity: word(key, 'userId'),
     problems: mayOnlyRead(key)
       ? [
           'The key may only read: give it Read-write for Futures orders and holdings (for a unified account: Unified account trade) in Bitget’s API Key Management.',

@@ -237,6 +237,7 @@ export const bybit: Profile = {
     const addresses = at(key, 'ips');
     return {
       isHedged: rows.some((row) => row.isHedged),
+      identity: word(key, 'userID'),
       problems:
         word(key, 'readOnly') === '1' ||
         (Array.isArray(contract) && contract.length > 0 && !contract.includes('Order'))

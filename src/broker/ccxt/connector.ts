@@ -300,7 +300,11 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
         ...standing.problems,
       ];
       if (problems.length > 0) throw new AccountUnfit(problems.join(' '));
-      if (!profile.namesMarginMode) return { warnings: standing.warnings };
+      const told = {
+        warnings: standing.warnings,
+        ...(standing.identity !== undefined && { identity: standing.identity }),
+      };
+      if (!profile.namesMarginMode) return told;
       // Good to know, and no more.
       const held = await heldRows(null, signal).catch((fault: unknown) => {
         if (fault instanceof BrokerUnavailable) return [];
@@ -308,7 +312,7 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
       });
       const list = await markets.all(signal);
       const looking = { profile, kind, setting: marginMode, list, held, symbols, asking };
-      return { warnings: [...standing.warnings, ...(await marginWarnings(looking))] };
+      return { ...told, warnings: [...standing.warnings, ...(await marginWarnings(looking))] };
     },
 
     async resolve(symbol, signal) {

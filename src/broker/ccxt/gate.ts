@@ -202,7 +202,8 @@ export const gate: Profile = {
   },
   async standing({ ask, hear }) {
     const account = await ask(ACCOUNT);
-    const addresses = at(await hear(DETAIL), 'ip_whitelist');
+    const detail = await hear(DETAIL);
+    const addresses = at(detail, 'ip_whitelist');
     const keys = await hear(
       question('privateAccountGetMainKeys', [], (body) => each(body, (row): Row => row)),
     );
@@ -212,6 +213,7 @@ export const gate: Profile = {
     return {
       isHedged:
         at(account, 'in_dual_mode') === true || (text(account, 'position_mode') ?? 'single') !== 'single',
+      identity: word(detail, 'user_id'),
       problems: [],
       warnings: [
         ...(mayWithdraw

@@ -170,6 +170,7 @@ export const okx: Profile = {
     const may = text(config, 'perm')?.split(',');
     return {
       isHedged: text(config, 'posMode') === 'long_short_mode',
+      identity: text(config, 'uid'),
       problems: [
         ...(may && !may.includes('trade')
           ? ['The key may only read: give it the permission Trade on OKX’s API page.']

@@ -146,6 +146,8 @@ interface Standing {
   /** What keeps the account from trading, with what to change. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
+  /** The exchange's own name of the account; undefined: it does not say. */
+  readonly identity?: string | undefined;
 }
 
 export interface Environment {

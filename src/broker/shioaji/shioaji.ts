@@ -74,6 +74,8 @@ type Signed = Readonly<Record<Market, boolean>>;
 interface Server {
   readonly api: Api;
   readonly signed: Signed;
+  /** All accounts that are signed. */
+  readonly identity: string;
   readonly lists: Lists;
   now(): number;
 }
@@ -93,7 +95,11 @@ export function openShioaji({ clock, url, ...options }: ShioajiOptions): OpenBro
     if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) throw unanswered(answer);
     const accounts = answer.body.filter((account) => account.signed);
     const signed = { futures: accounts.some(isFutures), stocks: accounts.some(isStocks) };
-    return connection({ api, signed, lists, now: () => clock.now() });
+    const identity = accounts
+      .map(({ account_id }) => account_id)
+      .toSorted()
+      .join(' ');
+    return connection({ api, signed, identity, lists, now: () => clock.now() });
   };
 }
 
@@ -112,7 +118,7 @@ async function mustBe(environment: string, api: Api, signal: AbortSignal): Promi
 
 const ACCOUNT_TYPES: Readonly<Record<Market, 'F' | 'S'>> = { futures: 'F', stocks: 'S' };
 
-function connection({ api, signed, lists, now }: Server): Broker {
+function connection({ api, signed, identity, lists, now }: Server): Broker {
   const contracts = openContracts(api, lists, now);
   const markets = (['futures', 'stocks'] as const).filter((market) => signed[market]);
   let isClosed = false;
@@ -238,7 +244,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
         throw new AccountUnfit(
           `${both} is held on both sides at once, and here a contract has one position. Close one side at SinoPac, and verify again.`,
         );
-      return { warnings: await warnings(signal) };
+      return { identity, warnings: await warnings(signal) };
     },
 
     async resolve(symbol, signal) {

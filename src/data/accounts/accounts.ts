@@ -318,6 +318,17 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
         where id = ${id} and deleted_at is null`,
   );
 
+/** Whose credentials were verified last, as it was noted; null: not known. */
+export async function brokerIdentity(db: Reads, id: AccountId): Promise<string | null> {
+  const row = await db.get<{ broker_identity: string | null }>(
+    sql`select broker_identity from trading_accounts where id = ${id}`,
+  );
+  return row?.broker_identity ?? null;
+}
+
+export const noteIdentity = (id: AccountId, identity: string): Statement =>
+  sql`update trading_accounts set broker_identity = ${identity} where id = ${id}`;
+
 export interface SealedCredentials {
   readonly id: AccountId;
   readonly user_id: UserId;

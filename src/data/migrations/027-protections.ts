@@ -36,6 +36,8 @@ create index protections_by_position on protections (trading_account_id, simulat
 -- those that are kept, of one user: few, however many have ended
 create index protections_kept on protections (user_id, created_at, id) where ended_at is null;
 create index protections_due on protections (due_at) where ended_at is null;
+-- those that nobody looks after until their owner says so
+create index protections_left on protections (trading_account_id, created_at, id) where state = 'left';
 create index protections_of_user on protections (user_id, created_at, id);
 
 -- what was done about one, in turn
@@ -66,6 +68,8 @@ alter table strategy_positions add column stopped text;
 alter table trading_accounts add column protection_defaults text;
 -- what is done where the broker refuses a stop: close, or alert
 alter table trading_accounts add column unprotected text not null default 'close';
+-- whose credentials were verified last: of the broker's own name of the account, hashed; null: not known
+alter table trading_accounts add column broker_identity text;
 -- which price a stop watches: last, or mark
 alter table trading_accounts add column trigger_by text not null default 'last';
 `;

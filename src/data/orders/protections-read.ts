@@ -157,6 +157,46 @@ export async function findListed(db: Reads, user: UserId, id: string): Promise<L
   return row ? listed(row) : null;
 }
 
+/** With whose it is: for who runs the service, and may have to call somebody. */
+export interface OwnedProtection extends ListedProtection {
+  readonly email: string;
+  readonly accountName: string;
+}
+
+type OwnedRow = ProtectionRow & { readonly email: string; readonly account_name: string };
+const OWNED = sql`select p.*, u.email, a.name as account_name from protections p
+  join users u on u.id = p.user_id join trading_accounts a on a.id = p.trading_account_id`;
+const owned = (row: OwnedRow): OwnedProtection => ({
+  ...listed(row),
+  email: row.email,
+  accountName: row.account_name,
+});
+
+/** Everybody's that are kept, newest first; `after` is the last one of the page before. */
+export async function keptOfAll(
+  db: Reads,
+  { state, after, limit }: { state: ProtectionState | null; after: string | null; limit: number },
+): Promise<OwnedProtection[]> {
+  const rows = await db.all<OwnedRow>(
+    join(
+      [
+        OWNED,
+        sql`where p.ended_at is null`,
+        ...(state === null ? [] : [sql`and p.state = ${state}`]),
+        ...(after === null ? [] : [sql`and p.id < ${after}`]),
+        sql`order by p.id desc limit ${limit}`,
+      ],
+      ' ',
+    ),
+  );
+  return rows.map(owned);
+}
+
+export async function findOwned(db: Reads, id: string): Promise<OwnedProtection | null> {
+  const row = await db.get<OwnedRow>(join([OWNED, sql`where p.id = ${id}`], ' '));
+  return row ? owned(row) : null;
+}
+
 /** One that is followed for long has many. */
 const MOST_LINES = 500;
 

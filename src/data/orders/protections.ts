@@ -34,6 +34,8 @@ type Body = Pick<
   | 'suspendedAt'
   | 'closesFor'
   | 'closing'
+  | 'isResumed'
+  | 'credentialsVersion'
 >;
 
 const UNTOUCHED: Body = {
@@ -53,6 +55,8 @@ const UNTOUCHED: Body = {
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
+  credentialsVersion: null,
 };
 
 export interface ProtectionRow {
@@ -149,16 +153,25 @@ export function stoppedBy(order: Order): Statement[] {
   return [noteStopped(key, side, { quantity, isAll: positionAfter(order) === ZERO })];
 }
 
-/** Who traded last in the symbol, by our own record. */
+type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
+
+/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
 export async function closedBy(
   db: Reads,
-  { userId, accountId, simulation, symbol }: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+  { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
 ): Promise<'protection' | 'somebody'> {
+  const since = intent.operation === 'PLACE_ENTRY_ORDER' ? sql`and submitted_at >= ${submittedAt}` : sql``;
   const row = await db.get<{ source: string }>(
-    sql`select source from order_history
-        where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
-          and simulation = ${simulation} and fill_quantity is not null and filled_at is not null
-        order by submitted_at desc, order_id desc limit 1`,
+    join(
+      [
+        sql`select source from order_history
+            where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
+              and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
+        since,
+        sql`order by submitted_at desc, order_id desc limit 1`,
+      ],
+      ' ',
+    ),
   );
   return row?.source === 'protection' ? 'protection' : 'somebody';
 }
@@ -195,17 +208,44 @@ export const troubledProtections = (db: Reads, user: UserId, limit: number): Pro
         order by created_at, id limit ${limit}`,
   );
 
+/** What the owner may have kept again: of real positions, at accounts that are not deleted. */
+export const leftProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
+  protectionsWhere(
+    db,
+    sql`where trading_account_id in (select id from trading_accounts where user_id = ${user} and deleted_at is null)
+          and state = 'left' and simulation = ${false} order by created_at, id limit ${limit}`,
+  );
+
+/**
+ * Guarded by `protection`: it is left no longer, another one is kept for the position, or the account is gone. `protection`: as it is to be kept
+ * from now on.
+ */
+export const resumeProtection = (protection: Protection, now: Timestamp): Statement[] => [
+  must(
+    'protection',
+    sql`select 1 from trading_accounts where id = ${protection.accountId} and deleted_at is null`,
+  ),
+  must(
+    'protection',
+    sql`update protections set ended_at = null where id = ${protection.id} and state = 'left'
+          and version = ${protection.version}`,
+  ),
+  saveProtection(protection, now),
+];
+
 /** Nobody looks after them any more, and what stands at the broker stands: of one account, or of all. */
 export const leaveProtections = (
   reason: string,
   at: Timestamp,
   account: AccountId | null = null,
+  { isReal = false }: { readonly isReal?: boolean } = {},
 ): Statement =>
   join(
     [
       sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
             ended_at = ${at} where ended_at is null`,
       ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
+      ...(isReal ? [sql`and simulation = ${false}`] : []),
     ],
     ' ',
   );
@@ -224,6 +264,11 @@ export const claimDueProtections = (user: UserId, due: Timestamp, until: Timesta
     'claimed',
     sql`update protections set due_at = ${until} where user_id = ${user} and ended_at is null and due_at <= ${due}`,
   );
+
+/** Its version stays, as above. */
+export const putOffProtections = (user: UserId, account: AccountId, until: Timestamp): Statement =>
+  sql`update protections set due_at = ${until}
+      where user_id = ${user} and trading_account_id = ${account} and ended_at is null and due_at < ${until}`;
 
 // Figures
 
@@ -265,7 +310,8 @@ async function protectionsWhere(db: Reads, where: Statement): Promise<Protection
 }
 
 export const toProtection = (row: ProtectionRow): Protection => ({
-  ...(row.body === null ? UNTOUCHED : (JSON.parse(row.body) as Body)),
+  ...UNTOUCHED,
+  ...(row.body === null ? {} : (JSON.parse(row.body) as Partial<Body>)),
   id: row.id,
   version: row.version,
   userId: row.user_id,

@@ -140,6 +140,9 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  const reopening = reopens(planned, next) && facts.closedBy;
+  if (reopening === null) return { do: 'ask who closed it' };
+  if (reopening === 'protection') return end(stopped(order, 'rejected', stoppedOut(order)));
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
     return end(stopped(order, 'rejected', facts.wrong));
   // What is held is whole: only a part of it may not be.
@@ -151,6 +154,10 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
     ? lookAtOthersAgain(facts, rules)
     : end(stopped(order, 'rejected', undecided(order, doubt)));
 }
+
+/** It opens what its strategy says that it holds already. */
+const reopens = ({ notes, positionBefore }: Order, next: Leg): boolean =>
+  next.leg === 'entry' && notes.staysIn === true && positionBefore === ZERO;
 
 const AT_ONCE = { afterMs: 0, rests: false } as const;
 

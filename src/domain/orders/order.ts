@@ -231,6 +231,8 @@ export interface SignalNotes {
   readonly superseded: boolean;
   /** Protection has closed all of it, and the strategy has not been flat since: it is not opened again. */
   readonly stoppedOut?: boolean;
+  /** By its own word the strategy was on that side already: what protection closes before it is planned is not opened again either. */
+  readonly staysIn?: boolean;
   /** Names of fields that nobody knows. */
   readonly ignored: readonly string[];
   readonly price: Decimal | null;

@@ -106,7 +106,7 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
     : (nextStop(kept, layout, isSafe, facts, rules) ?? nextTarget(kept, layout, facts));
   if (next) return next;
   const all =
-    able.reserves || rightStop(kept, layout) !== null
+    able.reserves || rightStop(kept, layout, facts) !== null
       ? { ...kept.protection, refused: null }
       : kept.protection;
   return rest(all, dueAt(all, facts, rules));
@@ -185,10 +185,14 @@ const ended = (protection: Protection): Step => ({
 
 const wantedStop = (layout: readonly Parcel[]): Parcel | undefined => layout.find(({ level }) => level === 0);
 
+const watchesRight = (leg: ProtectiveLeg, { triggerBy }: Facts): boolean =>
+  (leg.triggerBy ?? triggerBy) === triggerBy;
+
 /** The one that stands as it is wanted; undefined: none is wanted. */
 function rightStop(
   { standing, ofAll }: Recognised,
   layout: readonly Parcel[],
+  facts: Facts,
 ): ProtectiveLeg | null | undefined {
   const wanted = wantedStop(layout);
   if (!wanted) return undefined;
@@ -197,6 +201,7 @@ function rightStop(
     leg.status === 'standing' &&
     !leg.isLeaving &&
     leg.stop === wanted.stop &&
+    watchesRight(leg, facts) &&
     (ofAll.has(leg.clientOrderId) || leg.quantity === wanted.quantity);
   return standing.findLast(isRight) ?? null;
 }
@@ -211,12 +216,13 @@ function nextStop(
 ): Step | null {
   const { protection, standing } = seen;
   const wanted = wantedStop(layout);
-  const right = rightStop(seen, layout);
+  const right = rightStop(seen, layout, facts);
   if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== right);
   const held = holdOff(protection, isSafe, facts, rules);
   if (held) return held;
   const last = standing.findLast((leg) => leg.level === 0 && leg.status === 'standing' && !leg.isLeaving);
-  return facts.able.moves === 'amend' && last && !last.isStuck
+  // Another price to watch is another stop: not everybody amends that.
+  return facts.able.moves === 'amend' && last && !last.isStuck && watchesRight(last, facts)
     ? move(protection, last, wanted, facts)
     : place(protection, wanted, facts);
 }

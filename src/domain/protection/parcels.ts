@@ -47,35 +47,55 @@ export function parcels(protection: Protection, held: Decimal, terms: Terms): re
   ];
 }
 
-/** Of what is held and what they have closed; below the least quantity a level joins the next. */
 function targetParcels(
   protection: Protection,
   held: Decimal,
-  { quantityStep, minQuantity }: Terms,
+  terms: Pick<Terms, 'quantityStep' | 'minQuantity'>,
 ): readonly Parcel[] {
   const { targets } = protection;
-  const base = targets.reduce<Decimal>((sum, _, index) => add(sum, closedBy(protection, index + 1)), held);
+  const shares = targetShares(
+    targets.map((target, index) => ({ ...target, closed: closedBy(protection, index + 1) })),
+    held,
+    terms,
+  );
+  return targets.flatMap(({ price }, index) => {
+    const quantity = shares[index] ?? ZERO;
+    return isPositive(quantity) ? [{ level: index + 1, quantity, limit: price, stop: null }] : [];
+  });
+}
+
+interface Share {
+  /** Of what is held and what all of them have closed. */
+  readonly percent: Decimal;
+  readonly closed: Decimal;
+  readonly isFilled: boolean;
+}
+
+/** How much each target is to close now; below the least quantity a level joins the next. 0: nothing stands for it. */
+export function targetShares(
+  targets: readonly Share[],
+  held: Decimal,
+  { quantityStep, minQuantity }: Pick<Terms, 'quantityStep' | 'minQuantity'>,
+): readonly Decimal[] {
+  const base = targets.reduce<Decimal>((sum, { closed }) => add(sum, closed), held);
   const sum = targets.reduce<Decimal>((total, { percent }) => add(total, percent), ZERO);
   let free = held;
   let joined = ZERO;
-  const wanted: Parcel[] = [];
-  for (const [index, { price, percent, isFilled }] of targets.entries()) {
-    if (isFilled) continue;
-    const closed = closedBy(protection, index + 1);
+  return targets.map(({ percent, closed, isFilled }, index) => {
+    if (isFilled) return ZERO;
     const isLast = targets.slice(index + 1).every((later) => later.isFilled);
     const own = subtract(downTo(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
     const asked =
       isLast && compare(sum, HUNDRED) === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
-    if (!isPositive(asked)) continue;
+    if (!isPositive(asked)) return ZERO;
     if (compare(asked, minQuantity) < 0) {
       joined = asked;
-      continue;
+      return ZERO;
     }
     joined = ZERO;
     free = subtract(free, asked);
-    wanted.push({ level: index + 1, quantity: asked, limit: price, stop: null });
-  }
-  return wanted;
+    return asked;
+  });
 }
 
 /** What has joined a later level that is filled, or is less than anybody takes, is filled too: nothing more comes of it. */
@@ -85,7 +105,7 @@ export function settledTargets(
   terms: Pick<Terms, 'quantityStep' | 'minQuantity'>,
 ): Protection {
   const { targets, legs } = protection;
-  const wanted = targetParcels(protection, held, { ...terms, reserves: false });
+  const wanted = targetParcels(protection, held, terms);
   const isOver = (level: number): boolean =>
     !wanted.some((parcel) => parcel.level === level) &&
     !legs.some((leg) => leg.level === level) &&

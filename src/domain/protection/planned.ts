@@ -1,10 +1,11 @@
 // What would stand for a position: the legs of its protection with their prices and quantities, in words too, as `plan` and
 // `check` show them; and whether the market lets them stand.
 
-import { add, compare, type Decimal, decimal, downTo, multiply, sign, subtract, ZERO } from '../decimal.ts';
+import { compare, type Decimal, sign, ZERO } from '../decimal.ts';
 import type { Direction } from '../orders/order.ts';
 import { distanceOf, type Level, levelText, priceOf } from './level.ts';
-import { breakEvenPrice, isGiven, type ProtectionField, type Target, type Wish } from './wish.ts';
+import { targetShares } from './parcels.ts';
+import { breakEvenPrice, isGiven, type ProtectionField, type Wish } from './wish.ts';
 
 /** What is protected, as it would be. */
 export interface Protected {
@@ -69,8 +70,9 @@ function stopOf({ stop, trail }: Wish, on: Protected): readonly Sought[] {
 
 function targetsOf({ targets }: Wish, on: Protected): readonly Sought[] {
   if (!isGiven(targets)) return [];
-  const { side, held } = on;
-  const quantities = targetQuantities(targets, { ...on, base: held });
+  const { side, held, step, least } = on;
+  const fresh = targets.map(({ percent }) => ({ percent, closed: ZERO, isFilled: false }));
+  const quantities = targetShares(fresh, held, { quantityStep: step, minQuantity: least });
   return targets.flatMap(({ at }, index): Sought[] => {
     const quantity = quantities[index] ?? ZERO;
     if (sign(quantity) === 0) return [];
@@ -130,40 +132,6 @@ function followed({ trail, breakEven, timeStop }: Wish, on: Protected): readonly
     words.push(`Closes the position at the market ${when}.`);
   }
   return words;
-}
-
-const HUNDREDTH = decimal('0.01');
-const HUNDRED = decimal(100);
-
-/**
- * How much each target closes: its share of the base (what is held, and what targets have closed), down to the step. What is below the
- * least joins the next level, and after the last one the level before. With 100 percent in all the last takes the rest. 0: it
- * joined another.
- */
-export function targetQuantities(
-  targets: readonly Target[],
-  { base, step, least }: { readonly base: Decimal } & Pick<Protected, 'step' | 'least'>,
-): readonly Decimal[] {
-  const quantities: Decimal[] = [];
-  const isEnough = (quantity: Decimal) => sign(quantity) > 0 && compare(quantity, least) >= 0;
-  let waiting: Decimal = ZERO;
-  for (const { percent } of targets) {
-    const share = add(waiting, multiply(base, multiply(percent, HUNDREDTH)));
-    const quantity = downTo(share, step);
-    quantities.push(isEnough(quantity) ? quantity : ZERO);
-    waiting = isEnough(quantity) ? ZERO : share;
-  }
-  const percents = targets.reduce<Decimal>((sum, { percent }) => add(sum, percent), ZERO);
-  const placed = quantities.reduce(add, ZERO);
-  const rest = compare(percents, HUNDRED) === 0 ? subtract(base, placed) : downTo(waiting, step);
-  const last = quantities.length - 1;
-  const withRest = add(quantities[last] ?? ZERO, rest);
-  const before = quantities.findLastIndex((quantity, index) => index < last && sign(quantity) > 0);
-  // Alone it is all that there is: whether that is too little, the broker says.
-  const to = isEnough(withRest) || before === -1 ? last : before;
-  return quantities.map((quantity, index) =>
-    index === to ? add(quantity, to === last ? rest : withRest) : index === last ? ZERO : quantity,
-  );
 }
 
 export interface Market {

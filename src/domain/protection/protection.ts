@@ -6,6 +6,7 @@ import type { BrokerName } from '../brokers.ts';
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../ids.ts';
 import type { Direction, Side } from '../side.ts';
+import type { TriggerBy } from './settings.ts';
 
 export const EXIT_REASONS = [
   'stop_loss',
@@ -29,7 +30,7 @@ export const PROTECTION_STATES = [
   'unprotected',
   /** It stands, and nobody can look: the broker refuses the credentials. */
   'unwatched',
-  /** It stands at an account that is not connected any more. */
+  /** It stands, and nobody looks after it until its owner says so: restored from a backup, or at an account that is not connected any more. */
   'left',
   'ended',
 ] as const;
@@ -88,6 +89,8 @@ export interface ProtectiveLeg {
   readonly limit: Decimal | null;
   /** null: of a target that has none beside it. */
   readonly stop: Decimal | null;
+  /** Which price it watches, as it was sent; null: nobody knows. */
+  readonly triggerBy: TriggerBy | null;
   /** Of a target, as far as it is known while it rests. */
   readonly filled: Decimal;
   readonly sentAt: Timestamp;
@@ -154,6 +157,10 @@ export interface Protection {
   readonly closesFor: ExitReason | null;
   /** The order that closes the position for it, and when it was asked for. */
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
+  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. */
+  readonly isResumed: boolean;
+  /** Those of the account with which it was last looked at; null: nobody has looked yet. */
+  readonly credentialsVersion: number | null;
   readonly unprotectedSince: Timestamp | null;
   /** From the first fill that was known until its stop was first seen. */
   readonly unprotectedMs: number | null;
@@ -198,14 +205,20 @@ export const leftOf = ({ quantity, filled }: Pick<ProtectiveLeg, 'quantity' | 'f
 /** So many legs back: what was sent longer ago than that is no leg of anybody's any more. */
 const MOST_PAST = 200;
 
-/** A leg of this protection, by its id alone: a stop or a target, whichever it begins like. */
-export function isLegOf({ id, revision }: Pick<Protection, 'id' | 'revision'>, name: string): boolean {
-  if (!isProtective(name)) return false;
+/** Which leg of this protection has the id: a stop or a target, whichever it begins like. null: none. */
+export function legNamed(
+  { id, revision }: Pick<Protection, 'id' | 'revision'>,
+  name: string,
+): Pick<ProtectiveLeg, 'level' | 'revision'> | null {
+  if (!isProtective(name)) return null;
   const levels = name.startsWith(PREFIXES.stop) ? [0] : [1, 2, 3, 4, 5];
   for (let past = revision - 1; past > Math.max(0, revision - MOST_PAST); past--)
-    if (levels.some((level) => protectiveId(id, level, past) === name)) return true;
-  return false;
+    for (const level of levels) if (protectiveId(id, level, past) === name) return { level, revision: past };
+  return null;
 }
+
+export const isLegOf = (protection: Pick<Protection, 'id' | 'revision'>, name: string): boolean =>
+  legNamed(protection, name) !== null;
 
 export const isWatched = ({ state }: Pick<Protection, 'state'>): boolean =>
   state !== 'ended' && state !== 'left';

@@ -7,6 +7,7 @@ import type { BrokerOrderState } from '../orders/fill.ts';
 import type { Side } from '../side.ts';
 import type { Quoted } from './follow.ts';
 import type { ExitReason, Protection, ProtectiveLeg } from './protection.ts';
+import type { TriggerBy } from './settings.ts';
 
 /** A stop that stands at the broker; see the port. */
 export interface ShownStop {
@@ -68,6 +69,8 @@ export interface Facts {
   readonly names: 'ours' | 'theirs' | 'none';
   readonly tickSize: Decimal;
   readonly quantityStep: Decimal;
+  /** Which price a stop is to watch. */
+  readonly triggerBy: TriggerBy;
   readonly minQuantity: Decimal;
   /** null: to be read. */
   readonly held: Held | null;

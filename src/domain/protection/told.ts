@@ -61,8 +61,11 @@ export function changesOf(before: Protection, after: Protection, now: number): T
     const isRemoved = after.stop === null && after.targets.length === 0 && after.timeStopAt === null;
     tell(isRemoved ? 'protection_removed' : 'protection_set', isRemoved ? {} : wantedOf(after));
   } else if (from !== to) {
-    const by = after.stop?.kind === before.stop?.kind ? after.setBy : (after.stop?.kind ?? null);
-    history.push({ what: 'moved', from, to, by: after.stop?.kind === 'stop_loss' ? after.setBy : by });
+    // A stop that follows, or goes to break even, moves by itself.
+    const by = after.stop?.kind === 'stop_loss' ? after.setBy : (after.stop?.kind ?? null);
+    const isFound = before.isResumed && !after.isResumed;
+    // One that was left: it stood there when it was looked at again.
+    history.push(isFound ? { what: 'found', from, to, by: null } : { what: 'moved', from, to, by });
   }
   for (const leg of ['stop', 'target'] as const) {
     const times = leg === 'stop' ? after.restoredAt : after.targetsRestoredAt;

@@ -24,7 +24,7 @@ import {
 } from './level.ts';
 import { readTimeStop, type TimeStop, timeStopText } from './time-stop.ts';
 
-export interface Target {
+interface Target {
   readonly at: Level;
   /** Of the position: above 0, and with the others at most 100. */
   readonly percent: Decimal;
@@ -74,7 +74,7 @@ export type ProtectionField = (typeof PROTECTION_FIELDS)[number];
 export const isProtectionField = (name: string): name is ProtectionField =>
   PROTECTION_FIELDS.some((known) => known === name);
 
-const MOST_TARGETS = 5;
+export const MOST_TARGETS = 5;
 const HUNDRED = decimal(100);
 
 /** Of a body's fields, whatever else is among them. Empty: it says nothing of it. */

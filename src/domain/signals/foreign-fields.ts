@@ -24,12 +24,16 @@ export const unclear = (name: string, what: string): Turning => ({ unclear: with
 export const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
 export const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
 export const MARKET = 'orders are market orders here.';
+/** Of an order that a price sets off: what is made of it would trade at once. */
+export const WAITS =
+  'an order that waits for its price is not made here, and at the market it would trade at once. ' +
+  'Where it protects a position, send "action": "protect" with "stop_loss".';
 
 export const ACTION = '{{strategy.order.action}}';
 export const CONTRACTS = '{{strategy.order.contracts}}';
 export const ORDER_ID = '{{strategy.order.id}}';
 export const SIDE = '{{strategy.market_position}}';
-export const SIZE = '{{strategy.market_position_size}}';
+const SIZE = '{{strategy.market_position_size}}';
 /** The same with a sign. */
 export const SIGNED_SIZE = '{{strategy.position_size}}';
 export const NOW = '{{timenow}}';
@@ -39,6 +43,17 @@ export const isPlaceholder = (text: string): boolean => /^\{\{[^{}]*\}\}$/.test(
 /** As one compares it; a placeholder stays as it stands. */
 export const plain = (text: string | null): string =>
   text === null ? '' : isPlaceholder(text) ? text : text.toLowerCase();
+
+/** Where the strategy itself says side and amount, it also says its size: with it the position is moved to the strategy's. */
+export const ofStrategy = (side: string | null, quantity: unknown): OwnFields =>
+  side === SIDE && quantity === CONTRACTS
+    ? {
+        market_position_size: SIZE,
+        prev_market_position: '{{strategy.prev_market_position}}',
+        prev_market_position_size: '{{strategy.prev_market_position_size}}',
+        id: ORDER_ID,
+      }
+    : {};
 
 export class ForeignFields {
   readonly #fields: Map<string, JsonValue>;
@@ -68,6 +83,18 @@ export class ForeignFields {
     this.#fields.delete(name);
     if (value !== null && !isJsonObject(value)) this.#odd.push(name);
     return new ForeignFields(isJsonObject(value) ? Object.entries(value) : []);
+  }
+  /** A field's list of fields; without any where it is absent. */
+  takeList(name: string): readonly ForeignFields[] {
+    const value = this.#fields.get(name) ?? null;
+    this.#fields.delete(name);
+    const list = Array.isArray(value) ? value : [];
+    if (value !== null && (!Array.isArray(value) || !list.every(isJsonObject))) this.#odd.push(name);
+    return list.filter(isJsonObject).map((each) => new ForeignFields(Object.entries(each)));
+  }
+  /** Nothing in it says anything. */
+  get isEmpty(): boolean {
+    return ![...this.#fields.keys()].some((name) => this.has(name));
   }
   /** What says nothing about the order. */
   drop(...names: readonly string[]): void {

@@ -1,9 +1,10 @@
-// Messages that are orders of a broker's own interface, or a script's own exits beside our fields, in our words.
+// Messages that are orders of another interface (OpenAlgo's, a broker's own), or a script's own exits beside our fields, in our words.
 
-import { parseDecimal, toNumber } from '../decimal.ts';
+import { parseDecimal, sign, toNumber } from '../decimal.ts';
 import { PROTECTION_FIELDS } from '../protection/wish.ts';
 import {
   amount,
+  CONTRACTS,
   type ForeignFields,
   type ForeignService,
   isPlaceholder,
@@ -13,15 +14,76 @@ import {
   NO_SIZE,
   NOW,
   type OwnFields,
+  ofStrategy,
   plain,
+  SIDE,
+  SIGNED_SIZE,
   sideOf,
   type Turning,
   unclear,
+  WAITS,
   without,
 } from './foreign-fields.ts';
-import { AT_THE_MARKET, ofPine, oneLevel, placed } from './foreign-protection.ts';
+import { AT_THE_MARKET, ofOpenAlgo, ofPine, oneLevel, placed, WHOLE } from './foreign-protection.ts';
 
-const WHOLE = 'the whole position is protected here, and nothing is opened.';
+const openAlgo: ForeignService = {
+  name: 'OpenAlgo',
+  read(text) {
+    const said = jsonFields(text);
+    return said?.has('apikey') && said.has('symbol') && said.has('action') ? said : null;
+  },
+  turn(said, lost) {
+    said.drop('apikey', 'strategy', 'exchange');
+    if (said.has('trigger_type')) return unclear('trigger_type', WAITS);
+    const type = plain(said.take('pricetype'));
+    if (type === 'sl' || type === 'sl-m') return asStop(said, lost);
+    const side = sideOf(said.take('action'));
+    if (type !== '' && type !== 'market') lost.push(without('pricetype', MARKET));
+    for (const name of ['price', 'trigger_price', 'disclosed_quantity']) {
+      const value = said.take(name);
+      if (value !== null && parseDecimal(value) !== '0') lost.push(without(name, MARKET));
+    }
+    if (said.take('product') !== null)
+      lost.push(without('product', 'how a position is financed is a matter of the account here.'));
+    const held = said.take('position_size');
+    const text = said.take('quantity');
+    const rest = { symbol: said.take('symbol'), timestamp: NOW };
+    if (side === null) return unclear('action', NO_SIDE);
+    const quantity = amount(text);
+    const target = held === null || isPlaceholder(held) ? null : parseDecimal(held);
+    if (target !== null && sign(target) === 0)
+      // With an amount it opens one where nothing is held.
+      return text !== null && parseDecimal(text) === '0'
+        ? { fields: { ...rest, action: 'close' } }
+        : unclear(
+            'position_size',
+            '0 closes, or opens where nothing is held. Send "action": close, or buy or sell.',
+          );
+    if (quantity === null) return unclear('quantity', NO_SIZE);
+    const order = { ...rest, action: side, quantity };
+    if (held === null) return { fields: order };
+    if (held === SIGNED_SIZE && quantity === CONTRACTS)
+      return { fields: { ...order, market_position: SIDE, ...ofStrategy(SIDE, quantity) } };
+    if (target === null) return unclear('position_size', NO_SIDE);
+    const long = sign(target) > 0;
+    return {
+      fields: {
+        ...order,
+        market_position: long ? 'long' : 'short',
+        market_position_size: Math.abs(toNumber(target)),
+      },
+    };
+  },
+  protect: ofOpenAlgo,
+};
+
+/** An order of the kind stop-loss. Whatever it would do there, of what is held it is the stop; nothing else is made of it. */
+function asStop(said: ForeignFields, lost: string[]): Turning {
+  if (said.take('position_size') !== null) return unclear('pricetype', WAITS);
+  lost.push(without('pricetype', `it is taken for the stop of what is held: ${WHOLE}`));
+  said.drop('action', 'quantity', 'product', 'disclosed_quantity');
+  return { fields: { action: 'protect', symbol: said.take('symbol'), timestamp: NOW } };
+}
 
 /** An order as POST /v2/orders takes it, which needs these four. */
 const alpaca: ForeignService = {
@@ -44,6 +106,7 @@ const alpaca: ForeignService = {
       if (text !== null) lost.push(without('qty', WHOLE));
       return { fields: { ...rest, action: 'protect' } };
     }
+    if (type === 'stop' || type === 'stop_limit') return unclear('type', WAITS);
     if (said.take('notional') !== null) return unclear('notional', NO_SIZE);
     const quantity = amount(text);
     if (quantity === null) return unclear('qty', NO_SIZE);
@@ -106,4 +169,4 @@ function ourValue(said: ForeignFields, name: string): OwnFields[string] {
   return number === null ? text : toNumber(number);
 }
 
-export const FOREIGN_ORDERS: readonly ForeignService[] = [alpaca, pine];
+export const FOREIGN_ORDERS: readonly ForeignService[] = [openAlgo, alpaca, pine];

@@ -2,6 +2,7 @@
 // to send.
 
 import type { Level } from '../protection/level.ts';
+import { MOST_TARGETS } from '../protection/wish.ts';
 import { amount, type ForeignFields, type OwnFields, plain, without } from './foreign-fields.ts';
 import { insteadOf, insteadOfPine } from './refused-fields.ts';
 
@@ -32,6 +33,7 @@ const lostLevel = (name: string, why: string): string =>
   without(name, `${why} ${insteadOf(name) ?? insteadOfPine(name)}`);
 
 const NOT_CERTAIN = 'it does not say for certain where.';
+export const WHOLE = 'the whole position is protected here, and nothing is opened.';
 export const AT_THE_MARKET =
   'a stop closes at the market here: one with a limit can be jumped over. Its limit is left out.';
 
@@ -50,24 +52,26 @@ export function ofTradersPost(said: ForeignFields, lost: string[], order: OwnFie
   if (order === null) return {};
   const stop = said.takeFields('stopLoss');
   const target = said.takeFields('takeProfit');
+  const [asksForStop, asksForTarget] = [!stop.isEmpty, !target.isEmpty];
   const type = plain(stop.take('type'));
   if (stop.take('limitPrice') !== null || type === 'stop_limit')
     lost.push(without('stopLoss', AT_THE_MARKET));
   const at = oneLevel(stop, { stopPrice: 'price', percent: 'percent', amount: 'points' });
   const trail = oneLevel(stop, { trailPercent: 'percent', trailAmount: 'points' });
   const profit = oneLevel(target, { limitPrice: 'price', percent: 'percent', amount: 'points' });
-  const kind = type === 'trailing_stop' ? trail : at;
-  const isAsTyped = type === '' || (kind !== null && ['stop', 'stop_limit', 'trailing_stop'].includes(type));
-  // Of two ways to say it, or of another kind than it says, nobody knows which is meant.
-  const isUnclear = (at !== null && trail !== null) || !isAsTyped;
+  const kind = type === 'trailing_stop' ? trail : type === '' ? (at ?? trail) : at;
+  const isAsTyped = kind !== null && ['', 'stop', 'stop_limit', 'trailing_stop'].includes(type);
+  // Of two ways to say it, of another kind than it says, or of money (pnlAmount), nobody knows where it is.
+  const isUnclear = asksForStop && ((at !== null && trail !== null) || !isAsTyped);
   const fields = isUnclear
     ? placed('stop_loss', 'unclear', { name: 'stopLoss', lost })
     : {
         ...placed('stop_loss', at, { name: 'stopLoss', lost }),
         ...placed('trailing_stop', trail, { name: 'stopLoss', lost }),
       };
+  const level = profit ?? (asksForTarget ? 'unclear' : null);
   lost.push(...stop.left(), ...target.left());
-  return { ...fields, ...placed('take_profit', profit, { name: 'takeProfit', lost }) };
+  return { ...fields, ...placed('take_profit', level, { name: 'takeProfit', lost }) };
 }
 
 const SIGNED =
@@ -90,6 +94,64 @@ export function ofCrossTrade(said: ForeignFields, lost: string[], order: OwnFiel
     return placed(name, (isMeant && unit && levelIn(number, unit)) || 'unclear', { name, lost });
   };
   return { ...level('stop_loss'), ...level('take_profit') };
+}
+
+/** stop_loss {enabled, trigger_price_percent}, take_profit {enabled, steps: [{price_percent, volume_percent}]}. */
+export function ofThreeCommas(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
+  if (order === null) return {};
+  const stop = said.takeFields('stop_loss');
+  const target = said.takeFields('take_profit');
+  return { ...(isOn(stop) && stopOfBot(stop, lost)), ...(isOn(target) && targetOfBot(target, lost)) };
+}
+
+/** `{"enabled": false}` asks for nothing; `{"enabled": true}` for what the bot's settings say. */
+function isOn(said: ForeignFields): boolean {
+  const enabled = said.take('enabled');
+  return enabled !== 'false' && (enabled !== null || !said.isEmpty);
+}
+
+function stopOfBot(stop: ForeignFields, lost: string[]): OwnFields {
+  if (plain(stop.take('order_type')) === 'limit') lost.push(without('stop_loss', AT_THE_MARKET));
+  if (isTrailing(stop)) lost.push(lostLevel('trailing', FROM_WHERE));
+  const level = oneLevel(stop, { trigger_price_percent: 'percent' }) ?? 'unclear';
+  lost.push(...stop.left());
+  return placed('stop_loss', level, { name: 'stop_loss', lost });
+}
+
+function targetOfBot(target: ForeignFields, lost: string[]): OwnFields {
+  const steps = target.takeList('steps').map((step) => {
+    const isAtTheMarket = plain(step.take('order_type')) === 'market';
+    const isTrailed = isTrailing(step);
+    const at = oneLevel(step, { price_percent: 'percent' });
+    const percent = amount(step.take('volume_percent'));
+    return { at, percent, isAtTheMarket, isTrailed, left: step.left() };
+  });
+  if (steps.some(({ isAtTheMarket }) => isAtTheMarket)) lost.push(without('take_profit', A_LIMIT));
+  if (steps.some(({ isTrailed }) => isTrailed)) lost.push(lostLevel('trailing', FROM_WHERE));
+  lost.push(...target.left(), ...steps.flatMap(({ left }) => left));
+  const isClear = steps.every(({ at, percent }) => at !== null && at !== 'unclear' && percent !== null);
+  if (!isClear || steps.length === 0 || target.odd !== null)
+    return placed('take_profit', 'unclear', { name: 'take_profit', lost });
+  if (steps.length > MOST_TARGETS) {
+    lost.push(lostLevel('take_profit', `a position has ${MOST_TARGETS} targets at most here.`));
+    return {};
+  }
+  const [only] = steps;
+  if (steps.length === 1 && only?.percent === 100) return { take_profit: only.at };
+  return { take_profit: steps.map(({ at, percent }) => ({ at, percent })) };
+}
+
+const isTrailing = (said: ForeignFields): boolean => said.takeFields('trailing').take('enabled') === 'true';
+
+const FROM_WHERE = 'it does not say for certain from where it follows.';
+const A_LIMIT = 'a target is a limit order here: it fills at its price or better.';
+
+/** Of a stop order (SL, SL-M): trigger_price; whatever it closes at is the market's. */
+export function ofOpenAlgo(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
+  if (order?.action !== 'protect') return {};
+  if (amount(said.take('price')) !== null) lost.push(without('price', AT_THE_MARKET));
+  const level = oneLevel(said, { trigger_price: 'price' }) ?? 'unclear';
+  return placed('stop_loss', level, { name: 'trigger_price', lost });
 }
 
 /** What its numbers count is a setting of the terminal, and is never guessed. */

@@ -1,11 +1,10 @@
-// How five other services have their alerts written, and what each asks for in our words. Their formats are public; what one of
+// How other services have their alerts written, and what each asks for in our words. Their formats are public; what one of
 // them leaves to settings that only it knows (a size above all) is never guessed.
 
-import { parseDecimal, sign, toNumber } from '../decimal.ts';
+import { parseDecimal, toNumber } from '../decimal.ts';
 import {
   ACTION,
   amount,
-  CONTRACTS,
   type ForeignFields,
   type ForeignService,
   isPlaceholder,
@@ -16,17 +15,17 @@ import {
   NOW,
   ORDER_ID,
   type OwnFields,
+  ofStrategy,
   pairFields,
   plain,
   SIDE,
-  SIGNED_SIZE,
-  SIZE,
   sideOf,
   type Turning,
   unclear,
+  WAITS,
   without,
 } from './foreign-fields.ts';
-import { ofCrossTrade, ofPineConnector, ofTradersPost } from './foreign-protection.ts';
+import { ofCrossTrade, ofPineConnector, ofThreeCommas, ofTradersPost } from './foreign-protection.ts';
 
 const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
 const WHOLE = 'it closes the whole position here.';
@@ -35,17 +34,6 @@ const WHOLE = 'it closes the whole position here.';
 const closing = (side: 'long' | 'short', rest: OwnFields): Turning => ({
   fields: { ...rest, action: `close_${side}`, quantity: 1 },
 });
-
-/** Where the strategy itself says side and amount, it also says its size: with it the position is moved to the strategy's. */
-const ofStrategy = (side: string | null, quantity: unknown): OwnFields =>
-  side === SIDE && quantity === CONTRACTS
-    ? {
-        market_position_size: SIZE,
-        prev_market_position: '{{strategy.prev_market_position}}',
-        prev_market_position_size: '{{strategy.prev_market_position_size}}',
-        id: ORDER_ID,
-      }
-    : {};
 
 /** When the message was made; a bar's time is no such time. */
 function timestamp(name: string, said: string | null, lost: string[]): OwnFields {
@@ -107,6 +95,7 @@ const tradersPost: ForeignService = {
             'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
           );
     }
+    if (['stop', 'stop_limit', 'trailing_stop'].includes(type)) return unclear('orderType', WAITS);
     const side = sideOf(action);
     if (side === null)
       return unclear('action', ['cancel', 'add'].includes(plain(action)) ? NO_ORDER : NO_SIDE);
@@ -147,6 +136,7 @@ const threeCommas: ForeignService = {
       lost.push(without('max_lag', 'how old a signal may be is a setting of the account here.'));
     return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost);
   },
+  protect: ofThreeCommas,
 };
 
 function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
@@ -246,6 +236,7 @@ const crossTrade: ForeignService = {
             'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
           );
     }
+    if (type.startsWith('stop')) return unclear('order_type', WAITS);
     const replaces = command === 'flatplace' || command === 'reverseposition';
     if (command !== 'place' && !replaces) return unclear('command', NO_ORDER);
     const flattens = plain(said.take('flatten_first')) === 'true' || replaces;
@@ -321,57 +312,8 @@ const pineConnector: ForeignService = {
   protect: ofPineConnector,
 };
 
-const openAlgo: ForeignService = {
-  name: 'OpenAlgo',
-  read(text) {
-    const said = jsonFields(text);
-    return said?.has('apikey') && said.has('symbol') && said.has('action') ? said : null;
-  },
-  turn(said, lost) {
-    said.drop('apikey', 'strategy', 'exchange');
-    const side = sideOf(said.take('action'));
-    const type = plain(said.take('pricetype'));
-    if (type !== '' && type !== 'market') lost.push(without('pricetype', MARKET));
-    for (const name of ['price', 'trigger_price', 'disclosed_quantity']) {
-      const value = said.take(name);
-      if (value !== null && parseDecimal(value) !== '0') lost.push(without(name, MARKET));
-    }
-    if (said.take('product') !== null)
-      lost.push(without('product', 'how a position is financed is a matter of the account here.'));
-    const held = said.take('position_size');
-    const text = said.take('quantity');
-    const rest = { symbol: said.take('symbol'), timestamp: NOW };
-    if (side === null) return unclear('action', NO_SIDE);
-    const quantity = amount(text);
-    const target = held === null || isPlaceholder(held) ? null : parseDecimal(held);
-    if (target !== null && sign(target) === 0)
-      // With an amount it opens one where nothing is held.
-      return text !== null && parseDecimal(text) === '0'
-        ? { fields: { ...rest, action: 'close' } }
-        : unclear(
-            'position_size',
-            '0 closes, or opens where nothing is held. Send "action": close, or buy or sell.',
-          );
-    if (quantity === null) return unclear('quantity', NO_SIZE);
-    const order = { ...rest, action: side, quantity };
-    if (held === null) return { fields: order };
-    if (held === SIGNED_SIZE && quantity === CONTRACTS)
-      return { fields: { ...order, market_position: SIDE, ...ofStrategy(SIDE, quantity) } };
-    if (target === null) return unclear('position_size', NO_SIDE);
-    const long = sign(target) > 0;
-    return {
-      fields: {
-        ...order,
-        market_position: long ? 'long' : 'short',
-        market_position_size: Math.abs(toNumber(target)),
-      },
-    };
-  },
-};
-
 export const FOREIGN_SERVICES: readonly ForeignService[] = [
   threeCommas,
-  openAlgo,
   tradersPost,
   crossTrade,
   pineConnector,

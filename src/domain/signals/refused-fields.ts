@@ -54,8 +54,8 @@ const TIME_STOP =
   'Send "time_stop": seconds after the first fill, or a time of day, as "15:55 America/New_York".';
 
 const PROTECTIVE: Readonly<Record<Protective, readonly string[]>> = {
-  stop: ['presetstoplossprice'],
-  target: ['presettakeprofitprice', 'presetstopsurplusprice', 'stopsurplus'],
+  stop: ['presetstoplossprice', 'stoplossstop', 'triggerpricesl'],
+  target: ['presettakeprofitprice', 'presetstopsurplusprice', 'stopsurplus', 'triggerpricetg'],
   trail: [
     ...['activationprice', 'activateprice', 'activeprice', 'activepx', 'callbackrate', 'callbackratio'],
     'callbackspread',

@@ -18,6 +18,7 @@ interface ProtectionEntry {
 const KINDS = {
   protection_restored: 'protection_restored',
   protection_failed: 'protection_failed',
+  protection_left: 'protection_failed',
   position_unprotected: 'unprotected',
   position_unprotected_ended: 'unprotected',
 } as const satisfies Record<string, EventKind>;
@@ -65,6 +66,8 @@ function titleOf(action: ToldAction, { leg, state, is_given_up }: ProtectionEntr
       if (state === 'ended') return 'Nothing protects the position any more';
       if (leg !== 'target') return 'The broker refuses a stop';
       return is_given_up === true ? 'A target is not put back any more' : 'The broker refuses a target';
+    case 'protection_left':
+      return 'Nobody looks after a stop any more';
     case 'position_unprotected':
       return 'A position has no stop';
     case 'position_unprotected_ended':

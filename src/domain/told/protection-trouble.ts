@@ -1,10 +1,11 @@
 // What a user has to do about a position whose stop does not stand, or which nobody can look at.
 
 import { BROKERS } from '../brokers.ts';
+import { NOT_VERIFIED } from '../protection/credentials.ts';
 import type { Protection } from '../protection/protection.ts';
 import { isGivenUp } from '../protection/recognise.ts';
 import { isUnprotected } from '../protection/told.ts';
-import { positionOf, unprotectedText } from './protection-words.ts';
+import { positionOf, whyUnprotected } from './protection-words.ts';
 import { type Trouble, type TroubledAccount, trouble } from './trouble.ts';
 
 /** null: there is nothing to do. */
@@ -29,20 +30,33 @@ export function protectionTrouble(
       title: isFoughtOver
         ? `The stop of ${positionOf(protection)} on ${account.name} is taken away again and again, and not put back any more.`
         : `${capital(positionOf(protection))} on ${account.name} has no stop.`,
-      detail: unprotectedText(protection, isFoughtOver),
+      detail: whyUnprotected(protection, isFoughtOver),
     });
   }
-  if (state !== 'unwatched') return null;
   const { title: broker } = BROKERS[account.brokerName];
+  if (state === 'left')
+    return trouble({
+      ...about,
+      kind: 'protection_left',
+      since: seenAt,
+      title: `Nobody looks after what protects ${positionOf(protection)} on ${account.name}.`,
+      detail:
+        `${protection.reason ?? ''} Look at ${broker}, then resume it: what stands there is looked at first and counts; ` +
+        `what is missing is placed${stopAt(protection)}, and where nothing is held it is taken away. Until then nothing is placed, moved or cancelled.`,
+    });
+  if (state !== 'unwatched') return null;
+  const isNew = protection.reason === NOT_VERIFIED;
   return trouble({
     ...about,
     kind: 'protection_unwatched',
     since: seenAt,
     title: `Nobody looks after the stop of ${positionOf(protection)} on ${account.name}.`,
     detail:
-      `${broker} refuses the credentials. The stop${protection.stop ? ` at ${protection.stop.price}` : ''} stands there as it was last seen; ` +
-      `it is not moved, resized or put back. Enter new credentials, and until they are verified look at it at ${broker}.`,
+      `${isNew ? NOT_VERIFIED : `${broker} refuses the credentials.`} The stop${protection.stop ? ` at ${protection.stop.price}` : ''} stands there as it was last seen; ` +
+      `it is not moved, resized or put back. ${isNew ? 'Verify them' : 'Enter new credentials'}, and until they are verified look at it at ${broker}.`,
   });
 }
+
+const stopAt = ({ stop }: Protection): string => (stop ? ` (a stop at ${stop.price})` : '');
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -53,21 +53,31 @@ export function protectionText(
   }
 }
 
-/** What is the matter, and what to do. `isGivenUp`: it was put back again and again, and is not any more. */
-export function unprotectedText(protection: Protection, isGivenUp: boolean): string {
-  const { unprotectedSince, reason, refused, stop, state } = protection;
+const unprotectedText = (protection: Protection, isGivenUp: boolean): string => {
+  const { unprotectedSince } = protection;
   const since = unprotectedSince === null ? '' : ` since ${clockTime(unprotectedSince)}`;
-  const without = `${capital(positionOf(protection))} has no stop at the broker${since}.`;
+  return `${capital(positionOf(protection))} has no stop at the broker${since}. ${whyUnprotected(protection, isGivenUp)}`;
+};
+
+/** What is the matter, and what to do. `isGivenUp`: it was put back again and again, and is not any more. */
+export function whyUnprotected(protection: Protection, isGivenUp: boolean): string {
+  const { reason, refused, stop, state } = protection;
   if (isGivenUp)
-    return `${without} It was put back three times within an hour, and taken away or changed again each time: another program, or another person, does not want it. Find out who does that, then send "protect" with the stop that you want, or with "stop_loss": "none", or close the position.`;
+    return `It was put back three times within an hour, and taken away or changed again each time: another program, or another person, does not want it. Find out who does that, then send "protect" with the stop that you want, or with "stop_loss": "none", or close the position.`;
   const why = refused?.words ?? reason;
   const tried =
     state === 'unwatched'
-      ? ' Nothing can be placed there until new credentials are verified.'
+      ? 'Nothing can be placed there until new credentials are verified.'
       : stop === null
         ? ''
-        : ` It is tried on to place it at ${stop.price}.`;
-  return `${without}${why === null ? '' : ` ${stopped(why)}`}${tried} Look at the position at your broker, and set the stop there or close the position if you do not want to wait.`;
+        : `It is tried on to place it at ${stop.price}.`;
+  return [
+    why === null ? '' : stopped(why),
+    tried,
+    'Look at the position at your broker, and set the stop there or close the position if you do not want to wait.',
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 const wantedInWords = ({ stop, targets, trail, breakEven, timeStopAt }: Protection): string =>

@@ -26,6 +26,7 @@ export const TROUBLES = [
   'drift_excess',
   'drift_missing',
   'protection_unwatched',
+  'protection_left',
   'credentials_refused',
   'credentials_not_verified',
   'credentials_missing',

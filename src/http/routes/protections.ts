@@ -1,4 +1,5 @@
-// What protects the user's positions: the list, one with everything that was done about it, and a look at it now.
+// What protects the user's positions: the list, one with everything that was done about it, a look at it now, and its owner's word
+// that it is to be looked after again.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
@@ -20,6 +21,7 @@ export interface ProtectionRoutes {
   readonly readProtections: JsonReader<[user: UserId, page: PageRequest & { filter: ProtectionFilter }]>;
   readProtection(user: UserId, id: string): Promise<Denial | object>;
   lookAtProtection(owner: Owner, id: string): Promise<Denial | object>;
+  resumeProtection(owner: Owner, id: string): Promise<Denial | object>;
   contextOf(request: FastifyRequest): RequestContext;
 }
 
@@ -100,6 +102,31 @@ export function protectionRoutes(server: FastifyInstance, deps: ProtectionRoutes
     async (request, reply) => {
       const owner = { id: request.caller.user.id, context: deps.contextOf(request) };
       return answer(request, reply, await deps.lookAtProtection(owner, request.params.id), 202);
+    },
+  );
+
+  server.post<{ Params: { id: string } }>(
+    '/trading/protections/:id/resume',
+    {
+      config: {
+        access: 'user',
+        attempt: 'protection_resumed',
+        doc: {
+          id: 'resumeProtection',
+          tag: 'Orders',
+          summary: 'Look after a protection again that was left',
+          description:
+            'Of one in state `left`: after a restore, or since the account has other credentials, nobody looks after it. From now on it is kept again. What stands at the broker is looked at first, and counts: the stop stays where it stands, and nothing is doubled; what is missing is placed, and where nothing is held all that is left of it is taken away. The answer does not wait for that.',
+          params,
+          answers: { 202: ProtectionSummary },
+          denials: ['not_found', 'not_resumable'],
+        },
+      },
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      const owner = { id: request.caller.user.id, context: deps.contextOf(request) };
+      return answer(request, reply, await deps.resumeProtection(owner, request.params.id), 202);
     },
   );
 }

@@ -9,7 +9,7 @@ const noneYet = { examples: [null] };
 const stateFields = {
   state: oneOf(PROTECTION_STATES, {
     description:
-      'armed: asked for, and not seen to stand yet; standing: the broker shows the stop; suspended: taken away for an exit; unprotected: the stop is missing; unwatched: the broker refuses the credentials, it stands and nobody looks; left: at an account that is not connected any more; ended',
+      'armed: asked for, and not seen to stand yet; standing: the broker shows the stop; suspended: taken away for an exit; unprotected: the stop is missing; unwatched: the broker refuses the credentials, it stands and nobody looks; left: nobody looks after it, since the service was restored from a backup or its account is not connected any more; POST …/resume has it kept again; ended',
     examples: ['standing'],
   }),
   stop_loss: orNull(number('the price of the stop; null: there is none', 62_720)),
@@ -94,7 +94,10 @@ export const ProtectionRecord = Type.Object(
       Type.Object(
         {
           at: time('when'),
-          what: text('set, moved, restored, refused, a state, or why something was closed', ['moved']),
+          what: text(
+            'set, moved, restored, refused, resumed, found (where its stop stood by then), a state, or why something was closed',
+            ['moved'],
+          ),
           from: orNull(number('the price of the stop before', 62_720)),
           to: orNull(number('and after; of a close, the price of its fill', 64_000)),
           by: orNull(text('an order’s id, what moved it, or the broker’s words')),

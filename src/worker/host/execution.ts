@@ -20,7 +20,7 @@ interface Owner {
 }
 
 type Given = Pick<Execution, 'connections' | 'counters' | 'tracing' | 'clock' | 'wait' | 'rest' | 'rules'> & {
-  readonly protecting: Pick<Protecting, 'see' | 'free' | 'has'>;
+  readonly protecting: Pick<Protecting, 'see' | 'free' | 'has' | 'hasClosed'>;
   readonly orders: WorkerOrders;
   readonly protections: WorkerProtections;
   readonly log: { warn(context: object, text: string): void };
@@ -47,7 +47,8 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
       void orders
         .forgetMonth(order, instrument)
         .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
-    closedBy: (order) => orders.closedBy(order),
+    closedBy: async (order, line) =>
+      (await protecting.hasClosed(order, line)) ? 'protection' : orders.closedBy(order),
     want: async (order, of) => mine(order, await orders.want(traded(order), token, of)),
     save: async (order, options = { settled: false }) =>
       mine(

@@ -23,8 +23,11 @@ export interface Work {
   look: { request: { orderId: OrderId; isReading?: boolean }; answer: Look };
   /** Takes back the entries that rest, and reads what is held. */
   flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
-  /** Looks after what protects the user's positions, and after orders that nobody has worked off. */
-  recover: { request: Record<never, never>; answer: null };
+  /**
+   * Looks after what protects the user's positions, and after orders that nobody has worked off. `filled`: after what protects this
+   * account's, because an order of it was.
+   */
+  recover: { request: { filled?: AccountId }; answer: null };
   /** `version`, here and below: of the account's connection, as who asks has read it. What was answered of another is of no use. */
   verify: { request: { accountId: AccountId; version?: number }; answer: Verdict };
   positions: {

@@ -72,6 +72,7 @@ export interface WorkerDeps {
   readonly protecting: ProtectingDeps['rules'];
   /** One price of an instrument for all who follow it. */
   readonly prices: Young;
+  readonly sweeps: ProtectingDeps['sweeps'];
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
 }
@@ -249,8 +250,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return done ?? ownOrder(orderId);
       }
       case 'recover':
-        await protecting.begin();
-        await Promise.all((await orders.accountsUnderWay(user)).map(recover));
+        await protecting.begin(request.filled);
+        if (!request.filled) await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
       case 'flatten': {
         const { accountId } = request;
@@ -325,6 +326,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     resting.set(account, inHand);
     return workOff(execution, read, {
       ...{ upTo, turn, resting: inHand, tradesOf: books.upToDate, faults, log },
+      protectFirst: protecting.first,
       onDone(order) {
         listening.note(order);
         protecting.note(order);

@@ -29,7 +29,7 @@ export interface Unavailable {
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
 export type Verdict =
-  | { readonly verified: number; readonly warnings: readonly string[] }
+  | { readonly verified: number; readonly warnings: readonly string[]; readonly identity?: string }
   | { readonly rejected: string }
   /** The credentials are good, and the account is not: in words. */
   | { readonly unfit: string }
@@ -55,8 +55,8 @@ export interface Reset {
 
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
-    const { version, warnings } = await connections.verify(account);
-    return { verified: version, warnings };
+    const { version, ...fitness } = await connections.verify(account);
+    return { verified: version, ...fitness };
   } catch (fault) {
     if (fault instanceof CredentialsUnreadable) return { unreadable: true };
     if (fault instanceof CredentialsRejected) return { rejected: fault.message };

@@ -29,9 +29,10 @@ import {
   unfit,
   unreachable,
 } from '../../domain/orders/outcome.ts';
-import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
+import { beforeRound, isExit, isWorthWaiting, PATIENCE, patienceOf } from '../../domain/orders/patience.ts';
 import type { Facts, Judgement, Pause } from '../../domain/orders/step.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
+import { type Errand, onErrand } from '../line/errand.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { Execution, Task } from './execution.ts';
@@ -96,11 +97,15 @@ export async function executeOrder(
     const mayBeAgainst = open.some(({ order: other, leg }) => other.symbol === symbol && leg.side !== side);
     isAgainst = mayBeAgainst || trades.isAgainst(symbol, side) || (await deps.isAgainstRecord(order, side));
   }
+  const errand = (): Errand =>
+    patienceOf(order, { mayReverse: mayReverse() }) === PATIENCE.exit ? 'exit' : 'entry';
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
   for (const leg of order.legs) trades.seen(leg);
   for (;;)
     try {
-      return await deps.connections.use({ ...order, version }, trade, { mayTryRefused: isExit(order) });
+      return await onErrand(errand, () =>
+        deps.connections.use({ ...order, version }, trade, { mayTryRefused: isExit(order) }),
+      );
     } catch (fault) {
       if (fault instanceof Replaced) continue;
       if (!(fault instanceof BrokerUnavailable)) throw fault;
@@ -235,7 +240,7 @@ export async function executeOrder(
             await look(step.leg, step.withinMs);
             break;
           case 'ask who closed it':
-            closedBy = await deps.closedBy(current);
+            closedBy = await deps.closedBy(current, line);
             break;
           case 'judge the guards': {
             const { order: planned, positionAfter } = step;

@@ -33,8 +33,8 @@ export interface Execution extends Sending {
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
   /** Of the day's first order, whatever it is. Never in its way. */
   noteEquity(order: Order, line: Line): void;
-  /** Who closed last what an exit finds nothing of. */
-  closedBy(order: Order): Promise<'protection' | 'somebody'>;
+  /** Who closed last what an exit finds nothing of, or since an entry was accepted what it would open again. */
+  closedBy(order: Order, line: Line): Promise<'protection' | 'somebody'>;
   /** In one unit with its end: what it asks for is wanted from now on. */
   want: ProtectingOrder['want'];
   readonly protecting: Pick<Protecting, 'see' | 'free'>;

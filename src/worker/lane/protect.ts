@@ -12,7 +12,6 @@ import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
   closingSide,
   type ExitReason,
-  isLegOf,
   isWatched,
   type Protection,
   type ProtectiveLeg,
@@ -26,6 +25,7 @@ import {
   stopOrder,
   strayedStop,
   targetOrder,
+  targetsAt,
   tradedBy,
 } from '../line/protective-leg.ts';
 import type { Trades } from './trades.ts';
@@ -104,6 +104,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     names: port?.names ?? 'ours',
     ...{ tickSize: instrument.tickSize, quantityStep: instrument.quantityStep },
     minQuantity: instrument.minQuantity,
+    triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
     isTold,
     isClosing: task.isClosing,
@@ -171,7 +172,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       }
       case 'look at the orders':
-        resting = await targetsAt();
+        resting = await targetsAt(line, current, instrument);
         break;
       case 'cancel':
         current = step.protection;
@@ -208,7 +209,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const { protection } = step;
     const now = clock.now();
     const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
-    const isSeen = saved.dueAt !== null && millis(saved.dueAt) - now > rules.sweepMs / 2;
+    const dueIn = saved.dueAt === null ? 0 : millis(saved.dueAt) - now;
+    const isSeen = dueIn > rules.sweepMs / 2 && dueIn <= rules.sweepMs;
     if (isSeen && isSameBut(protection, saved)) return { protection, is: 'kept', untilMs };
     const due = isWatched(protection) ? timestamp(dueFrom(protection, untilMs, now)) : null;
     const isChanged = (await saving({ ...protection, dueAt: due })) === 'changed';
@@ -267,18 +269,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     return outcome.outcome === 'accepted'
       ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })
       : refused(current, leg, outcome.error.message, clock.now(), rules);
-  }
-
-  /** Targets of this protection, by their ids. */
-  async function targetsAt(): Promise<readonly ShownOrder[]> {
-    return (await line.openOrders()).flatMap(({ symbol, side, clientOrderId, brokerRef }) =>
-      symbol === instrument.symbol &&
-      side === at.side &&
-      clientOrderId !== null &&
-      isLegOf(current, clientOrderId)
-        ? [{ clientOrderId, brokerRef }]
-        : [],
-    );
   }
 }
 

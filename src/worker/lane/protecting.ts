@@ -3,30 +3,35 @@
 
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
-import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type AccountId, millis, timestamp, type UserId } from '../../domain/ids.ts';
-import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
-import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
+import type { AccountId, UserId } from '../../domain/ids.ts';
+import { hasEnded, isOpenLeg, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
-import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
-import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
+import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
+import { isWatched, type Protection } from '../../domain/protection/protection.ts';
+import { withFound } from '../../domain/protection/resume.ts';
 import type { Connections } from '../line/connections.ts';
+import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
-import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
+import { foundThere } from '../line/protective-leg.ts';
+import type { Sweeps } from '../line/sweeps.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
+import { protectiveLegs } from './protect-legs.ts';
+import { createSweepTurns } from './sweep-turns.ts';
+import { takenIn } from './taken-in.ts';
 import type { Book, Books, Trades } from './trades.ts';
 
 export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
   readonly protections: WorkerProtections;
   readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount'>;
   readonly connections: Connections;
-  readonly books: Pick<Books, 'asOfNow'>;
+  readonly books: Pick<Books, 'upToDate'>;
+  /** Of this process. */
+  readonly sweeps: Sweeps;
   /** Of this process: one price of an instrument for all who follow it. */
   readonly prices: Young;
   /** Whoever began last has the user. */
@@ -43,16 +48,20 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
 }
 
 export interface Protecting {
-  /** Everything that the user has is looked at now. */
-  begin(): Promise<void>;
+  /** Everything that the user has is looked at now. `filled`: something happened there. */
+  begin(filled?: AccountId): Promise<void>;
   /** The broker says by itself that something happened. */
   hear(account: AccountId): void;
   /** An order of the account was executed, or its fill was seen. */
-  note(order: Pick<Order, 'accountId' | 'wish'>): void;
+  note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
   see(of: Book, line: Line, trades: Trades): Promise<void>;
   /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
   free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
+  /** What has happened to the account's positions is seen to now, in this turn; false: nothing has. */
+  first(account: AccountId, turn: Turn): Promise<boolean>;
+  /** A leg of the order's position has closed some of it, and nobody has written that down yet. */
+  hasClosed(of: Book & Pick<Order, 'symbol'>, line: Line): Promise<boolean>;
   /** Something of the account is kept. */
   has(account: AccountId): boolean;
   /** Something is kept: the worker is not idle. */
@@ -65,26 +74,36 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 /** A stream may tell of every fill of an order. */
 const HEARD_MS = 500;
+/** What is due within so long is looked at together. */
+const TOGETHER_MS = 250;
 /** What is closed by an order is looked at again so often at once. */
 const MOST_ROUNDS = 8;
 
 export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
   const { protections, clock, rules, log, token } = deps;
+  const legs = protectiveLegs({ ...deps, mine }, user);
   /** When each account is looked at next. */
   const timers = new Map<AccountId, NodeJS.Timeout>();
-  /** Accounts where something has happened since they were looked at. */
-  const told = new Set<AccountId>();
+  /** Where something has happened since it was looked at: by account, in these instruments, or anywhere. */
+  const told = new Map<AccountId, ReadonlySet<string> | 'anywhere'>();
+  /** Accounts where that is known, and not only possible. */
+  const urgent = new Set<AccountId>();
   /** Accounts that are to be looked at, and whose turn has not come. */
   const waiting = new Set<AccountId>();
   const failures = new Map<AccountId, number>();
   const heardAt = new Map<AccountId, number>();
-  /** As each was left last: what was seen of it and was not worth saving is remembered. */
-  const lefts = new Map<string, Protection>();
+  /** As each was left last, and until when: what was seen of it and was not worth saving is remembered. */
+  const lefts = new Map<string, Pick<Kept, 'protection' | 'untilMs'>>();
+  const turns = createSweepTurns({
+    ...deps,
+    putOff: (account, until) => protections.putOff(user, account, until),
+    begin: (account) => soon(account, null),
+  });
   let isClosed = false;
 
-  /** `isTold`: something has happened, or may have; else its time has come. */
-  function soon(account: AccountId, isTold: boolean): void {
-    if (isTold) told.add(account);
+  /** `where`: something has happened there, or may have; null: its time has come. */
+  function soon(account: AccountId, where: ReadonlySet<string> | 'anywhere' | null): void {
+    if (where !== null) tell(account, where);
     if (isClosed || waiting.has(account)) return;
     clearTimeout(timers.get(account));
     // It counts as kept until it is known that nothing is.
@@ -93,27 +112,36 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       setTimeout(() => {}, 0),
     );
     waiting.add(account);
-    void deps
-      .trading(account, (turn) => {
-        waiting.delete(account);
-        return keepAccount(account, turn);
-      })
-      .catch((fault: unknown) => {
-        waiting.delete(account);
-        if (isClosed || fault instanceof OrderTaken) return;
-        log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
-        at(account, clock.now() + LONGEST_RETRY_MS);
-      });
+    void deps.trading(account, (turn) => first(account, turn)).catch(() => waiting.delete(account));
   }
 
-  function at(account: AccountId, ms: number, isTold = false): void {
+  /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
+  async function first(account: AccountId, turn: Turn): Promise<boolean> {
+    if (!waiting.delete(account)) return false;
+    try {
+      await lookAt(account, turn);
+    } catch (fault) {
+      if (isClosed || fault instanceof OrderTaken) throw fault;
+      log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
+      // Whatever it was to be looked at for, it was not.
+      tell(account, 'anywhere');
+      at(account, clock.now() + LONGEST_RETRY_MS);
+    }
+    return true;
+  }
+
+  function tell(account: AccountId, where: ReadonlySet<string> | 'anywhere'): void {
+    const before = told.get(account) ?? new Set();
+    told.set(account, before === 'anywhere' || where === 'anywhere' ? 'anywhere' : before.union(where));
+  }
+
+  function at(account: AccountId, ms: number): void {
     clearTimeout(timers.get(account));
     if (isClosed) return;
-    if (isTold) told.add(account);
     const delay = Math.max(0, Math.min(ms - clock.now(), rules.sweepMs));
     timers.set(
       account,
-      setTimeout(() => soon(account, false), delay),
+      setTimeout(() => soon(account, null), delay),
     );
   }
 
@@ -122,52 +150,85 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const now = clock.now();
     const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
     heardAt.set(account, now);
-    if (isSoon) at(account, now + HEARD_MS, true);
-    else soon(account, true);
+    urgent.add(account);
+    tell(account, 'anywhere');
+    if (isSoon) at(account, now + HEARD_MS);
+    else soon(account, null);
+  }
+
+  const readKept = async (account: AccountId): Promise<readonly Protection[]> =>
+    (await protections.kept(user, account)).map((protection) => {
+      const left = lefts.get(protection.id);
+      return left?.protection.version === protection.version ? left.protection : protection;
+    });
+
+  /** At once where something has happened or is amiss, else when its turn to be swept has come. */
+  async function lookAt(id: AccountId, turn: Turn): Promise<void> {
+    const [all, account] = await Promise.all([readKept(id), deps.orders.findAccount(id)]);
+    const isUrgent = urgent.delete(id);
+    if (all.length === 0 || !account) {
+      turns.leave(id);
+      return account ? keepAccount(account, all, turn) : at(id, clock.now() + rules.sweepMs);
+    }
+    const look = await turns.take({ account, all, isUrgent }, () => keepAccount(account, all, turn));
+    if (look === 'waits') at(id, Number.POSITIVE_INFINITY);
   }
 
   /** Until all of them rest. */
-  async function keepAccount(account: AccountId, turn: Turn): Promise<void> {
+  async function keepAccount(account: Account, first: readonly Protection[], turn: Turn): Promise<void> {
+    const { id } = account;
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const isTold = told.delete(account) || round > 0 || failures.has(account);
-      const all = await protections.kept(user, account);
+      const where = told.get(id) ?? new Set();
+      told.delete(id);
+      const all = round === 0 ? first : await readKept(id);
       deps.hold(
-        account,
+        id,
         all.some(({ simulation }) => !simulation),
       );
       if (all.length === 0) {
-        clearTimeout(timers.get(account));
-        timers.delete(account);
-        failures.delete(account);
+        clearTimeout(timers.get(id));
+        timers.delete(id);
+        failures.delete(id);
         return;
       }
+      const isAgain = round > 0 || failures.has(id);
       const kept: Kept[] = [];
       for (const protection of all) {
-        const known = lefts.get(protection.id);
-        kept.push(await keepOne(known?.version === protection.version ? known : protection, isTold));
+        const left = lefts.get(protection.id);
+        const isTold = where === 'anywhere' || where.has(protection.instrument);
+        const isLater = left?.protection === protection && left.untilMs > clock.now() + TOGETHER_MS;
+        kept.push(
+          isLater && !isTold
+            ? { ...left, is: 'kept' }
+            : await keepOne(protection, { account, isTold: isTold || isAgain }),
+        );
       }
-      for (const { protection } of kept)
-        if (isWatched(protection)) lefts.set(protection.id, protection);
+      for (const { protection, is, untilMs } of kept)
+        if (is === 'kept' && isWatched(protection)) lefts.set(protection.id, { protection, untilMs });
         else lefts.delete(protection.id);
-      deps.forget(account);
-      if (kept.some(({ is }) => is === 'closing')) await deps.workOff(account, turn);
+      deps.forget(id);
+      if (kept.some(({ is }) => is === 'closing')) await deps.workOff(id, turn);
       else if (kept.every(({ is }) => is === 'kept'))
-        return at(account, Math.min(...kept.map(({ untilMs }) => untilMs)));
+        return at(id, Math.min(...kept.map(({ untilMs }) => untilMs)));
     }
-    at(account, clock.now() + FIRST_RETRY_MS);
+    at(id, clock.now() + FIRST_RETRY_MS);
   }
 
-  async function keepOne(first: Protection, isTold: boolean): Promise<Kept> {
+  async function keepOne(
+    first: Protection,
+    how: { readonly account: Account; readonly isTold: boolean },
+  ): Promise<Kept> {
     const { accountId, simulation, id } = first;
-    const account = await deps.orders.findAccount(accountId);
-    if (!account) return { protection: first, is: 'kept', untilMs: clock.now() + rules.sweepMs };
+    // Whose account they are of is found out when they are verified.
+    if (awaitsVerification(first, how.account)) return away(first, new CredentialsRejected(NOT_VERIFIED));
     try {
       let isFirst = true;
-      const kept = await deps.connections.use({ accountId, simulation }, async (line) => {
+      const version = how.account.connectionVersion;
+      const kept = await deps.connections.use({ accountId, simulation, version }, async (line) => {
         // Over a new connection what was saved over the last one counts.
         const protection = isFirst ? first : await reread(first);
         isFirst = false;
-        return protection === null ? gone(first) : keep(line, protection, { account, isTold });
+        return protection === null ? gone(first) : keep(line, protection, how);
       });
       failures.delete(accountId);
       return kept;
@@ -191,7 +252,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isRefused = fault instanceof CredentialsRejected;
     const ms =
       fault instanceof BrokerBusy
-        ? Math.max(100, fault.retryAfterMs)
+        ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]
         : isRefused
           ? rules.sweepMs
           : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** times);
@@ -217,7 +278,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       (order) => order.simulation === simulation,
     );
     const isOver = first.suspendedAt !== null && !unsettled.some(({ status }) => isUnderWay(status));
-    const wished = await takenIn(line, found, isOver ? { ...first, suspendedAt: null } : first);
+    const known = await again(line, found, first);
+    if (known === 'changed') return gone(first);
+    const { credentialsVersion } = line;
+    const isSame = !isOver && known.credentialsVersion === credentialsVersion;
+    const suspendedAt = isOver ? null : known.suspendedAt;
+    const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
+    const asked = await takenIn(protections, line, found, current);
+    const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
       ...deps,
@@ -231,7 +299,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     return keepProtection(keeping, line, {
       protection: wished,
       instrument: found,
-      trades: await deps.books.asOfNow({ accountId, simulation }),
+      trades: await deps.books.upToDate({ accountId, simulation }, unsettled.filter(openLeg)),
       triggerBy: account.triggerBy,
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
@@ -272,101 +340,37 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     return saved;
   }
 
-  /** With the wishes of orders that were filled since, or of which the position decides. */
-  async function takenIn(
-    line: Line,
-    { symbol, tickSize: tick }: Instrument,
-    first: Protection,
-  ): Promise<Protection | 'changed'> {
-    if (first.wantedBy.length === 0) return first;
-    const orders = await protections.orders(first.wantedBy);
-    let protection: Protection = { ...first, wantedBy: [] };
-    for (const id of first.wantedBy) {
-      const order = orders.find((each) => each.id === id);
-      if (!order) continue;
-      const isAnew = opensAnew(order) && protection.adopted?.order !== id;
-      // The position was closed before it: what protected that one is nobody's wish any more.
-      if (isAnew) protection = anew(protection);
-      if (!order.wish) continue;
-      const price = entryOf(order) ?? (await averageOf(line, symbol, first));
-      if (price !== null) {
-        const filledAt = millis(order.filledAt ?? order.submittedAt);
-        const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-        protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
-      }
-      // Until it is known what became of it, the position decides, and then its own fill once more.
-      if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
-    }
-    const isSame = JSON.stringify(protection) === JSON.stringify(first);
-    return isSame ? first : mine(first, await protections.save(protection, first, token));
-  }
-
-  async function seeLegs(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
-    const found = await line.resolve(protection.instrument);
-    if ('rejection' in found) return true;
-    const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
-    let areOver = true;
-    for (const leg of protection.legs) {
-      const fate = await fateOf(line, leg, at);
-      for (const { by, order } of fate?.fills ?? []) trades.seen(tradedBy(leg, by, order, at));
-      if (fate !== null && fate.status !== 'ended') areOver = false;
-    }
-    return areOver;
-  }
-
-  /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
-  async function freeLegs(
-    of: Book & Pick<Order, 'symbol' | 'intent'>,
-    line: Line,
-    trades: Trades,
-  ): Promise<void> {
-    const { accountId, simulation, symbol, intent } = of;
-    const found = await line.resolve(symbol);
-    if ('rejection' in found) return;
-    for (const first of await protections.kept(user, accountId)) {
-      if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
-      const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
-      // For this very close they may have left already: a position is read more than once.
-      if (isAdding || (first.state === 'suspended' && (await seeLegs(line, first, trades)))) continue;
-      const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
-      const suspended: Protection = {
-        ...first,
-        state: 'suspended',
-        suspendedAt: timestamp(clock.now()),
-        legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
-      };
-      if (mine(first, await protections.save(suspended, first, token)) === 'changed') continue;
-      for (const leg of first.legs) await removeLeg(line, leg, at);
-      for (let waits = 0; waits < MOST_WAITS && !(await seeLegs(line, first, trades)); waits++)
-        await deps.wait(pauseOf({ waits }));
-    }
-  }
-
-  /** By the broker's word, where ours says nothing. */
-  async function averageOf(line: Line, symbol: string, { side }: Protection): Promise<Decimal | null> {
-    const held = (await line.positions()).find((position) => position.symbol === symbol);
-    if (!held || sign(held.quantity) !== (side === 'long' ? 1 : -1)) return null;
-    return compare(absolute(held.averagePrice), ZERO) > 0 ? held.averagePrice : null;
+  /** One that was left may be older than what stands there: that is looked at first. */
+  async function again(line: Line, found: Instrument, first: Protection): Promise<Protection | 'changed'> {
+    if (!first.isResumed) return first;
+    const known = withFound(first, await foundThere(line, first, found, clock.now()));
+    return mine(first, await protections.save(known, first, token));
   }
 
   return {
-    async begin() {
+    async begin(filled) {
+      if (filled !== undefined) urgent.add(filled);
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
-        soon(account, true);
+        soon(account, 'anywhere');
     },
     hear: (account) => hearing(account),
-    note({ accountId, wish }) {
-      if (wish !== undefined || timers.has(accountId)) soon(accountId, true);
+    note({ accountId, wish, legs }) {
+      if (wish === undefined && !timers.has(accountId)) return;
+      urgent.add(accountId);
+      soon(accountId, new Set(legs.flatMap(({ instrument }) => instrument ?? [])));
     },
     async see({ accountId, simulation }, line, trades) {
       for (const protection of await protections.kept(user, accountId))
-        if (protection.simulation === simulation) await seeLegs(line, protection, trades);
+        if (protection.simulation === simulation) await legs.see(line, protection, trades);
     },
-    free: (of, line, trades) => freeLegs(of, line, trades),
+    free: legs.free,
+    hasClosed: async (of, line) => timers.has(of.accountId) && legs.haveClosed(of, line),
+    first,
     has: (account) => timers.has(account),
     isKeeping: () => timers.size > 0,
     close() {
       isClosed = true;
+      turns.leave();
       for (const timer of timers.values()) clearTimeout(timer);
     },
   };
@@ -375,9 +379,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
   legs.some((leg) => leg.leg === 'entry' && leg.instrument === symbol && isOpenLeg(leg));
-
-/** At which price it was filled so far; null: nothing is known to be. */
-function entryOf(order: Order): Decimal | null {
-  const { price, quantity } = fillOf(order);
-  return quantity !== null && sign(quantity) > 0 ? price : null;
-}

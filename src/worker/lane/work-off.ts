@@ -3,7 +3,7 @@
 // legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and the rest is
 // `expired` or `unknown`: executeOrder decides that from what was saved.
 
-import type { OrderId } from '../../domain/ids.ts';
+import type { AccountId, OrderId } from '../../domain/ids.ts';
 import { namesOf, orderLine } from '../../domain/orders/log-line.ts';
 import {
   hasEnded,
@@ -13,6 +13,7 @@ import {
   openLeg,
   sinceAccepted,
 } from '../../domain/orders/order.ts';
+import { isExit } from '../../domain/orders/patience.ts';
 import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
 import { executeOrder } from './execute.ts';
@@ -31,6 +32,8 @@ export interface WorkOff {
   readonly resting: Resting;
   /** Of the account, or of its simulated book. `open`: its orders with an open leg, as they stand now. */
   tradesOf(order: Order, open: readonly Order[]): Promise<Trades>;
+  /** Before an entry: what has happened to the account's positions is seen to. false: nothing was to be done. */
+  protectFirst?(account: AccountId, turn: Turn): Promise<boolean>;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
   /** How an order stands when its execution is over. */
@@ -44,10 +47,11 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, turn, resting, tradesOf, faults, onDone, signal, log }: WorkOff,
+  { upTo, turn, resting, tradesOf, protectFirst, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
+  const yielded = new Set<OrderId>();
   let { orders, version, guards, revision } = await read();
   const readAgain = async () => {
     ({ orders, version, guards, revision } = await read());
@@ -67,6 +71,12 @@ export async function workOff(
     if (!order) {
       const ahead = resting.inTheWayOf(first);
       await turn.aside(() => stoppable(ahead ?? Promise.resolve()));
+      await readAgain();
+      continue;
+    }
+    // What has been opened is protected before more is. Whoever wants to be out does not wait for that.
+    if (!isExit(order) && !yielded.has(order.id) && (await protectFirst?.(order.accountId, turn))) {
+      yielded.add(order.id);
       await readAgain();
       continue;
     }

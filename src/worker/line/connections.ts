@@ -281,14 +281,14 @@ export function createConnections(access: BrokerAccess): Connections {
     const account = await existing(accountId);
     const connection = await openAccount(account, target);
     const checked = account.allowedSymbols?.slice(0, MOST_CHECKED);
-    const { warnings } = await connection.line.verify(checked).catch((fault: unknown) => {
+    const { warnings, ...fitness } = await connection.line.verify(checked).catch((fault: unknown) => {
       connection.line.close();
       throw refusalIn(fault, connection);
     });
     const unlisted = await unlistedOf(connection.line, account.allowedSymbols);
     forget(accountId);
     replace(keyOf(target), connection);
-    return { warnings: [...warnings, ...unlisted], version: connection.version };
+    return { ...fitness, warnings: [...warnings, ...unlisted], version: connection.version };
   }
 
   return {

@@ -4,8 +4,8 @@
 import type { BusyScope } from '../../broker/broker.ts';
 
 export interface Gate {
-  /** Until the broker takes calls again; 0: it does. */
-  busyMs(): number;
+  /** Until the broker takes calls again; 0: it does. `afterMs`: how long after others this one comes, where it was closed of late. */
+  busyMs(afterMs?: () => number): number;
   /** The broker has said so. */
   close(ms: number, scope?: BusyScope): void;
 }
@@ -23,12 +23,20 @@ export type Gates = (limited: Limited) => Gate;
 const UNSAID_MS = 1_000;
 /** Nobody is shut out for longer by one answer, whatever it says. */
 const LONGEST_MS = 15 * 60_000;
+/** Nobody comes longer after others. */
+const LAST_MS = 1_000;
+const FIRST = () => 0;
+
 export function createGates(now: () => number = () => performance.now()): Gates {
   const openAt = new Map<string, number>();
-  const leftOf = (name: string): number => {
-    const left = Math.ceil((openAt.get(name) ?? 0) - now());
-    if (left <= 0) openAt.delete(name);
-    return Math.max(0, left);
+  const leftOf = (name: string, afterMs: () => number): number => {
+    const opens = openAt.get(name);
+    if (opens === undefined) return 0;
+    const left = Math.ceil(opens - now());
+    // As the broker said it, while it is closed: whether that is worth waiting for is the same to all.
+    if (left > 0) return left;
+    if (left < -LAST_MS) openAt.delete(name);
+    return Math.max(0, left + afterMs());
   };
   return ({ limits, account, address }) => {
     const names = {
@@ -37,7 +45,7 @@ export function createGates(now: () => number = () => performance.now()): Gates 
       address: `address ${address}`,
     };
     return {
-      busyMs: () => Math.max(...Object.values(names).map(leftOf)),
+      busyMs: (afterMs = FIRST) => Math.max(...Object.values(names).map((name) => leftOf(name, afterMs))),
       close(ms, scope = undefined) {
         const name = names[scope ?? 'limits'];
         const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);

@@ -31,6 +31,7 @@ import type { BrokerCall } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import type { Discretion } from './discretion.ts';
+import { AFTER_MS, currentErrand } from './errand.ts';
 import type { Gate } from './gate.ts';
 import type { Rate } from './rates.ts';
 import { admitReader, currentReader, ReadsLimited } from './reader.ts';
@@ -41,7 +42,7 @@ export interface Line {
   readonly credentialsVersion: number;
   /** Lines with the same word find the same instruments; without one they may differ. */
   readonly listing?: string;
-  /** Until the broker takes calls again; before, every call ends with BrokerBusy and reaches nobody. */
+  /** Until the broker takes calls again from who asks; before, every call ends with BrokerBusy and reaches nobody. */
   busyMs(): number;
   verify(symbols?: readonly string[]): Promise<Fitness>;
   resolve(symbol: string): Promise<Instrument | { readonly rejection: OrderError }>;
@@ -91,8 +92,9 @@ export function openLine(
   broker: Broker,
   { credentialsVersion, discreet, gate, rate, timeoutMs, rivals, ...options }: LineOptions,
 ): Line {
+  const busyNow = () => gate.busyMs(() => AFTER_MS[currentErrand()]);
   const mustBeFree = () => {
-    const busyMs = gate.busyMs();
+    const busyMs = busyNow();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
   /** The delay as the gate has understood it. */
@@ -150,10 +152,10 @@ export function openLine(
     capabilities: broker.capabilities,
     credentialsVersion,
     ...(broker.listing !== undefined && { listing: broker.listing }),
-    busyMs: () => gate.busyMs(),
+    busyMs: busyNow,
     async verify(symbols) {
-      const { warnings } = await ask((signal) => broker.verify(signal, symbols));
-      return { warnings: warnings.map(discreet) };
+      const { warnings, ...fitness } = await ask((signal) => broker.verify(signal, symbols));
+      return { ...fitness, warnings: warnings.map(discreet) };
     },
     async resolve(symbol) {
       // From a list that the connector has, as a rule.

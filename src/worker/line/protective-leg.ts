@@ -12,7 +12,13 @@ import { ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import { hasEnded, type Side } from '../../domain/orders/order.ts';
-import type { ProtectiveLeg } from '../../domain/protection/protection.ts';
+import {
+  closingSide,
+  isLegOf,
+  type Protection,
+  type ProtectiveLeg,
+} from '../../domain/protection/protection.ts';
+import type { FoundThere } from '../../domain/protection/resume.ts';
 import type { Fate, LegFill, ShownStop } from '../../domain/protection/step.ts';
 import type { Line } from './line.ts';
 
@@ -127,4 +133,37 @@ export async function removeLeg(line: Line, leg: ProtectiveLeg, at: Place): Prom
   const { clientOrderId, brokerRef, limit } = leg;
   if (limit === null) await line.stops?.remove(sentStop(leg, at));
   else if (brokerRef !== null) await line.cancel({ clientOrderId, brokerRef, symbol: at.instrument.symbol });
+}
+
+/** Targets of a protection that rest at the broker, by their ids. */
+export async function targetsAt(
+  line: Line,
+  protection: Protection,
+  instrument: Instrument,
+): Promise<FoundThere['targets']> {
+  const side = closingSide(protection);
+  return (await line.openOrders()).flatMap((order) => {
+    const { symbol, clientOrderId, brokerRef, quantity } = order;
+    const isIts = clientOrderId !== null && isLegOf(protection, clientOrderId);
+    return isIts && symbol === instrument.symbol && order.side === side
+      ? [{ clientOrderId, brokerRef, quantity }]
+      : [];
+  });
+}
+
+/** All that stands there for it, whoever remembers it. */
+export async function foundThere(
+  line: Line,
+  protection: Protection,
+  instrument: Instrument,
+  now: number,
+): Promise<FoundThere> {
+  const side = closingSide(protection);
+  const stops = (await line.stops?.standing(instrument)) ?? [];
+  return {
+    stops: stops.filter((stop) => stop.side === side),
+    targets: await targetsAt(line, protection, instrument),
+    names: line.stops?.names ?? 'ours',
+    at: timestamp(now),
+  };
 }

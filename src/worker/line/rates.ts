@@ -5,6 +5,7 @@
 import type { Meter } from '../../broker/broker.ts';
 import { BROKERS, type BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
+import { noteWeight } from './errand.ts';
 import { currentReader } from './reader.ts';
 
 export interface Rate extends Meter {
@@ -12,7 +13,7 @@ export interface Rate extends Meter {
   keptMs(reader: UserId): number;
 }
 
-interface Venue {
+export interface Venue {
   readonly broker: BrokerName;
   readonly environment: string;
   readonly account: AccountId;
@@ -29,15 +30,21 @@ const MOST_READERS = 1_000;
 
 const UNLIMITED: Rate = { sent() {}, told() {}, keptMs: () => 0 };
 
+/** Whom the broker counts together has one name; null: it counts nobody. */
+export function countedAs({ broker, environment, account }: Venue): string | null {
+  const { rate } = BROKERS[broker];
+  if (rate === null) return null;
+  return rate.countedBy === 'address' ? `${broker} ${environment}` : `${broker} ${environment} ${account}`;
+}
+
 /** Of this process. */
 export function createRates(now: () => number = () => performance.now()): Rates {
   const rates = new Map<string, Rate>();
-  return ({ broker, environment, account }) => {
-    const published = BROKERS[broker].rate;
-    if (published === null) return UNLIMITED;
-    const isShared = published.countedBy === 'address';
-    const name = isShared ? `${broker} ${environment}` : `${broker} ${environment} ${account}`;
-    const known = rates.get(name) ?? createRate(published, isShared, now);
+  return (venue) => {
+    const published = BROKERS[venue.broker].rate;
+    const name = countedAs(venue);
+    if (published === null || name === null) return UNLIMITED;
+    const known = rates.get(name) ?? createRate(published, published.countedBy === 'address', now);
     rates.set(name, known);
     return known;
   };
@@ -66,6 +73,7 @@ function createRate(
     sent(spent = 1) {
       if (spent <= 0) return;
       all.add(now(), spent);
+      noteWeight(spent);
       const reader = isShared ? currentReader() : undefined;
       if (reader) windowOf(reader.user).add(now(), spent);
     },

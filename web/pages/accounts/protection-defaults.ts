@@ -1,35 +1,13 @@
-// What protects an entry from flat that does not say so itself: as it is kept, and as it stands in its fields.
+// What protects an entry from flat that does not say so itself, as it is typed in its fields.
 
+import {
+  DEFAULTED,
+  type Defaulted,
+  type Defaults,
+  type DefaultsOf,
+  defaultText,
+} from '../../parts/protection/defaults.ts';
 import type { Typed } from './numbers.ts';
-import type { Account } from './words.ts';
-
-const DEFAULTED = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'] as const;
-export type Defaulted = (typeof DEFAULTED)[number];
-
-type Of = Readonly<Partial<Record<Defaulted, unknown>>>;
-export type Defaults = Readonly<Record<string, Of>>;
-
-export const EVERY = '*';
-
-export const defaultsOf = ({ protection_defaults }: Pick<Account, 'protection_defaults'>): Defaults =>
-  (protection_defaults ?? {}) as Defaults;
-
-/** As it is typed; empty: none. */
-export function defaultText(name: Defaulted, value: unknown): string {
-  if (value === undefined || value === null) return '';
-  if (name === 'take_profit' && Array.isArray(value)) {
-    const [first] = value;
-    if (value.length === 1 && Number(first.percent) === 100) return String(first.at);
-    return value.map(({ at, percent }) => `${percent} at ${at}`).join(', ');
-  }
-  if (typeof value === 'object') {
-    const { distance, activate_at, at, offset } = value as Record<string, unknown>;
-    if (distance !== undefined)
-      return activate_at === undefined ? `${distance}` : `${distance} from ${activate_at}`;
-    return offset === undefined ? `${at}` : `${at} plus ${offset}`;
-  }
-  return String(value);
-}
 
 const DISTANCE = /^\d+(?:\.\d+)?\s*(?:%|t|ticks?|p|points?)$/i;
 const SHARED = /^(\d+(?:\.\d+)?)\s*%?\s+at\s+(.+)$/i;
@@ -87,7 +65,7 @@ export function withDefault(
 }
 
 /** `stop_loss 2%, take_profit 50 at 2%, 50 at 4%`. */
-export const defaultsInWords = (of: Of): string =>
+export const defaultsInWords = (of: DefaultsOf): string =>
   DEFAULTED.filter((name) => of[name] !== undefined)
     .map((name) => `${name} ${defaultText(name, of[name])}`)
     .join('; ');

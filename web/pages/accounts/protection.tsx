@@ -2,17 +2,10 @@
 
 import { type FormEvent, useState } from 'react';
 import { Section } from '../../parts/page.tsx';
+import { type Defaulted, defaultsOf, defaultText, EVERY } from '../../parts/protection/defaults.ts';
 import styles from './accounts.module.css';
 import { type Change, useChange } from './change.ts';
-import {
-  type Defaulted,
-  defaultsInWords,
-  defaultsOf,
-  defaultText,
-  EVERY,
-  readDefault,
-  withDefault,
-} from './protection-defaults.ts';
+import { defaultsInWords, readDefault, withDefault } from './protection-defaults.ts';
 import { FieldRow, Row, Saved } from './row.tsx';
 import type { Account } from './words.ts';
 
@@ -22,8 +15,16 @@ const ROWS: readonly { readonly name: Defaulted; readonly meaning: string }[] = 
     meaning: 'how far from the entry the whole position is closed: 2%, 20t (ticks), 150p (points)',
   },
   { name: 'take_profit', meaning: 'how far away profit is taken: 4%, or in parts: 50 at 2%, 50 at 4%' },
-  { name: 'trailing_stop', meaning: 'the stop follows the best price at this distance: 1%' },
-  { name: 'break_even', meaning: 'when the stop goes to the entry: tp1 (the first target is filled), or 1%' },
+  {
+    name: 'trailing_stop',
+    meaning:
+      'the stop follows the best price at this distance: 1%; or only once the price has come so far: 1% from 2%',
+  },
+  {
+    name: 'break_even',
+    meaning:
+      'when the stop goes to the entry: tp1 (the first target is filled), or 1%; beyond it with: tp1 plus 2t',
+  },
   {
     name: 'time_stop',
     meaning: 'closes by the clock: seconds after the first fill, or 15:55 America/New_York',

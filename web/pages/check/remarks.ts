@@ -137,6 +137,11 @@ const MEANS: Readonly<Record<string, (said: Understood, value: string) => string
   id: () => 'tells alerts within one second apart',
   secret: () => 'this account’s',
   simulation: () => 'as the address says',
+  stop_loss: () => 'where the whole position is closed at the market',
+  take_profit: () => 'where it is closed in profit, by limit orders',
+  trailing_stop: () => 'how far the stop stays behind the best price',
+  break_even: () => 'when the stop goes to the entry',
+  time_stop: () => 'when the position is closed at the latest',
 };
 
 function understoodWords(name: string, value: string, checked: Checked): string {

@@ -33,6 +33,11 @@ export function verdictOn(checked: Checked): Verdict {
       matters: 'This message would be accepted, but not all of it traded:',
       rest: sentence(plan.error.message),
     };
+  if (understood?.action === 'protect')
+    return {
+      matters: 'This message would be accepted:',
+      rest: 'it trades nothing, and changes what protects the position',
+    };
   if (plan && plan.legs.length === 0)
     return { matters: 'This message would be accepted:', rest: 'there is nothing to trade' };
   const legs = plan?.legs.length ?? 0;
@@ -77,12 +82,18 @@ export const EXAMPLES: readonly Example[] = [
     title: '3Commas',
     message: `{ "secret": "…", "bot_uuid": "5f0e", "max_lag": "300", "timestamp": "{{timenow}}", "trigger_price": "{{close}}",
   "tv_exchange": "{{exchange}}", "tv_instrument": "{{ticker}}", "action": "enter_long",
-  "order": { "amount": "0.1", "currency_type": "base" } }`,
+  "order": { "amount": "0.1", "currency_type": "base" },
+  "stop_loss": { "enabled": true, "order_type": "market", "trigger_price_percent": 2 } }`,
   },
   {
     title: 'CrossTrade',
     message:
-      'key=…;command=PLACE;account=Sim101;instrument=ES 12-26;action=BUY;qty=1;order_type=MARKET;tif=DAY;',
+      'key=…;command=PLACE;account=Sim101;instrument=ES 12-26;action=BUY;qty=1;order_type=MARKET;tif=DAY;stop_loss=-40 ticks;',
   },
   { title: 'PineConnector', message: '60123456789,closelong,BTCUSDT' },
+  {
+    title: 'OpenAlgo',
+    message: `{ "apikey": "…", "strategy": "trend 15m", "exchange": "NSE", "symbol": "SBIN", "action": "SELL", "quantity": "100",
+  "product": "MIS", "pricetype": "SL-M", "trigger_price": "615" }`,
+  },
 ];

@@ -5,10 +5,10 @@ import type { Schemas } from '../../api/client.ts';
 import { figure, Unreal } from '../../parts/figures.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { exposureOf } from '../../parts/protection/exposure.ts';
 import { plainMoney } from '../../parts/protection/money.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
-import { exposureOf } from './exposure.ts';
 import { COLUMNS, PositionRows } from './position-rows.tsx';
 import styles from './positions.module.css';
 
@@ -94,10 +94,12 @@ function GroupRow({ book, onReset }: Pick<BookGroupProps, 'book' | 'onReset'>) {
           {balance && (
             <small>
               <AtRisk book={book} />
-              equity {figure(balance.equity)} {balance.currency}
-              {balance.available === balance.equity
-                ? ', all available'
-                : `, ${figure(balance.available)} available`}
+              <span title={`${figure(balance.equity)}, ${figure(balance.available)} available`}>
+                equity {plainMoney(balance.equity)} {balance.currency}
+                {balance.available === balance.equity
+                  ? ', all available'
+                  : `, ${plainMoney(balance.available)} available`}
+              </span>
             </small>
           )}
           {simulation && (

@@ -76,6 +76,7 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
         </td>
         <td className={`num ${styles.difference}`}>
           <Difference position={position} />
+          <Closed position={position} />
         </td>
         <td className={`num ${styles.average}`}>
           {position.average_price !== null && quantity !== 0 && (
@@ -161,4 +162,10 @@ function Difference({ position }: { readonly position: Schemas['Position'] }) {
       {words || <span className="unseen">in sync</span>}
     </span>
   );
+}
+
+/** Why a strategy that says more than is held is in sync all the same. */
+function Closed({ position: { closed_by_protection: closed } }: { readonly position: Schemas['Position'] }) {
+  if (!closed) return null;
+  return <small className={styles.closed}>{figure(Math.abs(closed))} closed by protection</small>;
 }

@@ -8,13 +8,15 @@ import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { counted, Unreal } from '../../parts/figures.tsx';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { exposureOf } from '../../parts/protection/exposure.ts';
+import { useWithout } from '../../parts/protection/without.ts';
+import { type Sum, sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
-import { exposureOf } from './exposure.ts';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
-import { headingOf, sumsByCurrency, tallyOf } from './standing.ts';
+import { headingOf, tallyOf } from './standing.ts';
 
 /** What asks once more: an Align of a symbol, or a simulated book's reset. */
 type Asked = { readonly of: string } & ({ readonly align: string } | { readonly reset: true });
@@ -47,7 +49,7 @@ export default function Positions() {
     <Page
       title={titleOf(heading, books.real)}
       answer={<Answer books={books.real} />}
-      facts={factsOf(books.real)}
+      facts={<Facts books={books.real} />}
     >
       <Led>
         <table className={`table listed ${styles.positions}`}>
@@ -171,7 +173,7 @@ function atRisk(books: readonly Book[]) {
     const { risk } = exposureOf(positions);
     return risk === null ? [] : [{ value: risk, currency }];
   });
-  return sumsByCurrency(known).map(({ text, currency }) => ({ text: text.replace('+', ''), currency }));
+  return unsigned(sumsByCurrency(known));
 }
 
 function Stops({ books }: { readonly books: readonly Book[] }) {
@@ -187,11 +189,12 @@ function Stops({ books }: { readonly books: readonly Book[] }) {
 /** Money that is none is not added to money that is. */
 const isMoney = (book: Book): boolean => wordOf(book) === null;
 
-function factsOf(books: readonly Book[]): ReactNode {
+function Facts({ books }: { readonly books: readonly Book[] }): ReactNode {
   const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
-  if (readAt.length === 0) return undefined;
   const hasMoney = books.some(isMoney);
   const counts = hasMoney ? books.filter(isMoney) : books;
+  const { missing, unasked } = useWithout(counts);
+  if (readAt.length === 0) return null;
   const words = new Set(hasMoney ? [] : books.flatMap((book) => wordOf(book) ?? []));
   const open = sumsByCurrency(
     counts.flatMap(({ positions = [], currency }) =>
@@ -212,6 +215,8 @@ function factsOf(books: readonly Book[]): ReactNode {
         </b>
       </span>
       <Stops books={books} />
+      <Sums name="without its stop" sums={unsigned(missing)} tone="risk" />
+      <Sums name="none asked for" sums={unsigned(unasked)} />
       <Sums name="open" sums={open} />
       <Sums name="realised today" sums={realised} />
       {words.size > 0 && open.length + realised.length > 0 && <Unreal word={[...words].join(', ')} />}
@@ -219,10 +224,16 @@ function factsOf(books: readonly Book[]): ReactNode {
   );
 }
 
-function Sums({ name, sums }: { readonly name: string; readonly sums: ReturnType<typeof sumsByCurrency> }) {
+interface SumsProps {
+  readonly name: string;
+  readonly sums: readonly Sum[];
+  readonly tone?: 'risk';
+}
+
+function Sums({ name, sums, tone }: SumsProps) {
   if (sums.length === 0) return null;
   return (
-    <span>
+    <span className={tone}>
       {name}{' '}
       {sums.map(({ currency, text }, index) => (
         <span key={currency}>

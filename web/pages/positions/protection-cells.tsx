@@ -3,12 +3,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { instrumentOf } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
-import { brokers } from '../../api/queries.ts';
+import { serverNow } from '../../api/clock.ts';
+import { brokers, protection as protectionOf } from '../../api/queries.ts';
 import { figure } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
-import { moneyIn, percentFrom, shareInWords, wonAt } from '../../parts/protection/money.ts';
-import { isFilled, type Protection, type Target } from '../../parts/protection/shapes.ts';
-import { followsInWords, STATES, spanInWords } from '../../parts/protection/words.ts';
+import {
+  moneyIn,
+  percentFrom,
+  plainMoney,
+  shareInWords,
+  wonAt,
+  worthOf,
+} from '../../parts/protection/money.ts';
+import { isBare, isFilled, type Protection, type Target } from '../../parts/protection/shapes.ts';
+import { followsInWords, keptInWords, STATES, spanInWords } from '../../parts/protection/words.ts';
 import { useNow } from '../../parts/when.tsx';
 import type { Book } from './books.ts';
 import styles from './positions.module.css';
@@ -35,10 +43,11 @@ export function StopCell({ book, position }: CellProps) {
         {protection && <Follows protection={protection} />}
       </>
     );
-  if (!protection || (protection.stop_loss === null && protection.state !== 'unprotected'))
+  if (!protection || (protection.stop_loss === null && !isBare(protection)))
     return (
       <>
         <span className="quiet">none asked for</span>
+        <HeldBare book={book} position={position} />
         {protection && <Follows protection={protection} />}
       </>
     );
@@ -49,7 +58,7 @@ function Stop({ book, position, protection }: CellProps & { readonly protection:
   const { state, stop_loss: stop, unprotected_since: since } = protection;
   const risk = position.risk;
   const won = risk === null ? null : moneyIn(-risk || 0, book.currency);
-  if (state === 'unprotected')
+  if (isBare(protection))
     return (
       <>
         <span className="status risk">
@@ -73,9 +82,8 @@ function Stop({ book, position, protection }: CellProps & { readonly protection:
         {stop !== null && figure(stop)}
       </span>
       <small>{[far, won].filter(Boolean).join(', ')}</small>
-      {isSure && risk === 0 && protection.break_even === null && <small>at break even</small>}
       {isSure ? (
-        <Follows protection={protection} />
+        <Kept protection={protection} isEven={risk === 0 && protection.break_even === null} />
       ) : (
         <small
           title={STATES[state]}
@@ -95,7 +103,7 @@ const SHORT: Readonly<Record<Protection['state'], string>> = {
   suspended: 'suspended while an exit is made',
   unprotected: '',
   unwatched: 'unwatched: nobody can look',
-  left: 'left at the former account',
+  left: 'left: nobody looks after it',
   ended: 'ended',
 };
 
@@ -103,7 +111,27 @@ const NoneFor = ({ since }: { readonly since: string }) =>
   `none for ${spanInWords(useNow() - Date.parse(since))}`;
 
 const Follows = ({ protection }: { readonly protection: Protection }) =>
-  followsInWords(protection).map((words) => <small key={words}>{words}</small>);
+  followsInWords(protection, new Date(serverNow())).map((words) => <small key={words}>{words}</small>);
+
+/** What it does by itself, and what was last done to it so. Read again once the stop is another. */
+function Kept({ protection, isEven }: { readonly protection: Protection; readonly isEven: boolean }) {
+  const { id, stop_loss, state } = protection;
+  const { data } = useQuery(protectionOf(id, `${state} ${stop_loss}`));
+  return keptInWords(protection, { isEven, history: data?.history ?? [], now: new Date(serverNow()) }).map(
+    (words) => <small key={words}>{words}</small>,
+  );
+}
+
+/** What is held without any stop. */
+function HeldBare({ book, position }: CellProps) {
+  const { data: instrument } = useQuery(instrumentOf(book.account.id, position.symbol));
+  const worth = worthOf(position, instrument?.contract_size ?? null);
+  return worth === null ? null : (
+    <small>
+      {plainMoney(worth)} {book.currency} held
+    </small>
+  );
+}
 
 export function TargetCell({ book, position }: CellProps) {
   const { account, currency } = book;

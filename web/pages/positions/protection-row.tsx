@@ -2,11 +2,13 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import type { Protection } from '../../parts/protection/shapes.ts';
+import { Resume } from '../../parts/protection/resume.tsx';
+import { isBare, type Protection } from '../../parts/protection/shapes.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
 import { COLUMNS } from './position-rows.tsx';
@@ -27,17 +29,24 @@ export const saysSomething = (protection: Protection | null): protection is Prot
 
 export function ProtectionRow({ book, position }: ProtectionRowProps) {
   const protection = position.protection;
+  const [fault, setFault] = useState<unknown>(null);
   if (!saysSomething(protection)) return null;
   return (
     <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
       <td colSpan={COLUMNS}>
         <div>
-          {protection.state === 'unprotected' ? (
+          {isBare(protection) ? (
             <Unprotected book={book} position={position} protection={protection} />
           ) : (
-            <p>
-              <Known protection={protection} accountId={book.account.id} />
-            </p>
+            <>
+              <div>
+                <p>
+                  <Known protection={protection} accountId={book.account.id} />
+                </p>
+                {fault !== null && <ProblemNote fault={fault} />}
+              </div>
+              {protection.state === 'left' && <Resume id={protection.id} onFault={setFault} />}
+            </>
           )}
         </div>
       </td>
@@ -60,7 +69,8 @@ function Known({ protection, accountId }: { readonly protection: Protection; rea
   if (state === 'left')
     return (
       <>
-        <b className="act">This stop stands at the account that was connected before.</b> {reason}
+        <b className="act">Nobody looks after this stop.</b> {reason}{' '}
+        <Link to={`/protections/${protection.id}` as never}>Its story</Link>
       </>
     );
   return (
@@ -99,6 +109,11 @@ function Unprotected({
             .
           </b>{' '}
           {protection.reason ?? 'Its stop is wanted, and does not stand at the broker.'}{' '}
+          {book.account.unprotected === 'alert' && (
+            <>
+              Nothing is closed by itself (<code>unprotected: alert</code>).{' '}
+            </>
+          )}
           <Link to={`/protections/${protection.id}` as never}>Its story</Link>
         </p>
         {look.error && <ProblemNote fault={look.error} />}

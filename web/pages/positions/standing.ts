@@ -1,8 +1,8 @@
 // How loudly the positions speak, each and all together.
 
-import { plus, typed } from '../../parts/exact.ts';
-import { counted, figure, money } from '../../parts/numbers.ts';
-import type { Guarded } from '../../parts/protection/shapes.ts';
+import { typed } from '../../parts/exact.ts';
+import { counted, figure } from '../../parts/numbers.ts';
+import { type Guarded, isBare } from '../../parts/protection/shapes.ts';
 import { type Position, type Standing, standingOf } from '../../parts/standing.ts';
 
 export const toneOf = ({ is }: Standing): 'risk' | 'act' | 'usual' | null => {
@@ -52,7 +52,7 @@ export function tallyOf(positions: readonly (Position & Partial<Guarded>)[]): Ta
   const standings = positions.map(standingOf);
   const same = standings.filter(({ is }) => is === 'same').length;
   const unspoken = standings.filter(({ is }) => is === 'unspoken').length;
-  const unprotected = positions.filter(({ protection }) => protection?.state === 'unprotected').length;
+  const unprotected = positions.filter(({ protection }) => isBare(protection)).length;
   const tones = [...standings.map(toneOf), unprotected > 0 ? 'risk' : null];
   return {
     positions: standings.length,
@@ -90,14 +90,4 @@ export function headingOf(tally: Tally): Heading {
     };
   const joined = [same > 0 ? `${figure(same)} as the strategies say` : '', others].filter(Boolean).join(', ');
   return { lead, rest: joined ? `: ${joined}${trouble ? ', ' : ''}` : ': ', trouble };
-}
-
-/** Sums by currency, in the order in which the currencies came: `+18.96 USDT, +5,400 TWD`. */
-export function sumsByCurrency(
-  amounts: readonly { readonly value: number | null; readonly currency: string | null }[],
-): readonly { readonly currency: string; readonly text: string }[] {
-  const sums = new Map<string, number>();
-  for (const { value, currency } of amounts)
-    if (value !== null && currency !== null) sums.set(currency, plus(sums.get(currency) ?? 0, value));
-  return [...sums].map(([currency, sum]) => ({ currency, text: money(sum) }));
 }

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { protection } from '../../api/queries.ts';
-import { moveInWords } from '../../parts/protection/words.ts';
+import { gathered, moveInWords } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './protect-drawer.module.css';
 
@@ -29,14 +29,16 @@ export function Moves({ id, onLeave }: { readonly id: string; readonly onLeave: 
           </tr>
         </thead>
         <tbody>
-          {history.slice(-SHOWN).map((line) => (
-            <tr key={`${line.at} ${line.what} ${line.to}`}>
-              <td className="quiet">
-                <When at={line.at} milliseconds />
-              </td>
-              <td>{moveInWords(line)}</td>
-            </tr>
-          ))}
+          {gathered(history)
+            .slice(-SHOWN)
+            .map((line) => (
+              <tr key={`${line.at} ${line.what} ${line.to}`}>
+                <td className="quiet">
+                  <When at={line.at} milliseconds />
+                </td>
+                <td>{moveInWords(line)}</td>
+              </tr>
+            ))}
         </tbody>
       </table>
     </section>

@@ -5,9 +5,10 @@ import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { balance, instrumentOf, positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
 import { accounts, brokers } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
-import { Held, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { figure, Held, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import type { ProtectDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
@@ -21,9 +22,10 @@ import {
   stopPriceOf,
 } from '../../parts/protection/asked.ts';
 import { ProtectionFields } from '../../parts/protection/fields.tsx';
-import { isEmpty, priceOf } from '../../parts/protection/levels.ts';
+import { type Ground, isGiven, priceOf } from '../../parts/protection/levels.ts';
 import { type Holding, shareInWords, wonAt } from '../../parts/protection/money.ts';
-import { clockTime } from '../../parts/when.tsx';
+import { isBare } from '../../parts/protection/shapes.ts';
+import { minuteOf } from '../../parts/times.ts';
 import { Ladder } from './ladder.tsx';
 import { Moves } from './moves.tsx';
 import styles from './protect-drawer.module.css';
@@ -86,8 +88,14 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
   const { data: described } = useQuery(brokers);
   const broker = described?.items.find(({ name }) => name === account.broker);
   const sending = useProtect(onClose);
+  const ground: Ground = {
+    isLong: quantity > 0,
+    entry: average,
+    last,
+    tick: instrument?.tick_size ?? null,
+  };
   // What stood when the drawer was opened, or after a change: what is typed stays what it is while prices move.
-  const standing = useMemo(() => JSON.stringify(asStanding(protection)), [protection]);
+  const standing = JSON.stringify(asStanding(protection, ground));
   const before = useMemo(() => JSON.parse(standing) as Asked, [standing]);
   const [typed, setTyped] = useState<Partial<Asked>>({});
   const [isRemoving, setRemoving] = useState(false);
@@ -100,8 +108,8 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
     contract: instrument?.contract_size ?? null,
     currency: money?.currency ?? null,
   };
-  const ground = { isLong: quantity > 0, entry: average, last, tick: instrument?.tick_size ?? null };
-  const change: Change = { symbol, holding, ground, before, asked };
+  const isMissing = isBare(protection);
+  const change: Change = { symbol, holding, ground, before, asked, isMissing };
   const problems = problemsOf(asked, ground);
   const isWrong = hasProblem(problems);
   const words = buttonWords(change);
@@ -129,7 +137,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
         entry={average}
         last={last}
         targets={asked.targets.flatMap(({ at, percent }) => {
-          const price = isEmpty(at) ? null : priceOf(at, 'target', ground);
+          const price = isGiven(at) ? priceOf(at, 'target', ground) : null;
           return price === null ? [] : [{ price, share: shareInWords(Number(percent)) }];
         })}
       />
@@ -142,7 +150,12 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
             ground={ground}
             wins={(price, percent) => wonAt(holding, price, (Math.abs(quantity) * percent) / 100)}
             currency={holding.currency}
-            closesAt={protection?.time_stop_at ? clockTime(new Date(protection.time_stop_at)) : null}
+            closesAt={
+              protection?.time_stop_at
+                ? minuteOf(new Date(protection.time_stop_at), new Date(serverNow()))
+                : null
+            }
+            triggerBy={account.trigger_by}
             isFirst
             onChange={(changed) => {
               if (!sending.isPending) sending.reset();
@@ -151,7 +164,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
           />
         </fieldset>
       </form>
-      {hasStop && broker && <HowMoved broker={broker} />}
+      {hasStop && !isMissing && broker && <HowMoved broker={broker} />}
       {protection && <Moves id={protection.id} onLeave={onClose} />}
       <div className={styles.sends}>
         {sending.error && <ProblemNote fault={sending.error} />}
@@ -178,7 +191,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
           ) : (
             'Real money'
           )}
-          , on {account.name}. The stop stands at the broker, also while we are away.{' '}
+          , on {account.name}. {!isMissing && 'The stop stands at the broker, also while we are away. '}
           {hasStop && (
             <button type="button" className="link" onClick={() => setRemoving(true)}>
               Remove the stop…
@@ -188,7 +201,9 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
       </div>
       {isRemoving && (
         <RemoveDialog
-          what={`${Math.abs(quantity)} ${symbol}`}
+          what={`${figure(Math.abs(quantity))} ${symbol}`}
+          isMissing={isMissing}
+          hasTargets={before.targets.some(({ at }) => isGiven(at))}
           at={stopPriceOf(before, ground)}
           onClose={() => setRemoving(false)}
           onRemove={() => {

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { accounts, protection as protectionOf } from '../../api/queries.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Side, Unreal, unrealWord } from '../../parts/figures.tsx';
@@ -11,7 +11,8 @@ import { useOver } from '../../parts/over.tsx';
 import { Led, Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { ProtectionNow, StateOf } from '../../parts/protection/now.tsx';
-import { type Line, moveInWords } from '../../parts/protection/words.ts';
+import { Resume } from '../../parts/protection/resume.tsx';
+import { gathered, type Line, moveInWords, orderOf } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './protection-story.module.css';
 
@@ -76,6 +77,7 @@ export default function ProtectionStory() {
           }
         >
           <ProtectionNow protection={protection} />
+          {state === 'left' && <Left id={protection.id} />}
         </Section>
         <Led>
           <table className={`table ${styles.moves}`}>
@@ -91,14 +93,14 @@ export default function ProtectionStory() {
               </tr>
             </thead>
             <tbody>
-              {history.map((line) => (
+              {gathered(history).map((line) => (
                 <tr key={`${line.at} ${line.what} ${line.from} ${line.to}`}>
                   <td className="quiet">
                     <When at={line.at} milliseconds />
                   </td>
                   <td>{moveInWords(line)}</td>
                   <td className="num">
-                    <ByOrder by={line.by} />
+                    <ByOrder line={line} />
                   </td>
                 </tr>
               ))}
@@ -110,12 +112,24 @@ export default function ProtectionStory() {
   );
 }
 
-const ORDER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+function Left({ id }: { readonly id: string }) {
+  const [fault, setFault] = useState<unknown>(null);
+  return (
+    <>
+      <p className={styles.left}>
+        What stands at the broker is looked at first, and counts; what is missing is placed, and where nothing
+        is held it is taken away. Until then nothing is placed, moved or cancelled.
+      </p>
+      {fault !== null && <ProblemNote fault={fault} />}
+      <Resume id={id} onFault={setFault} />
+    </>
+  );
+}
 
 /** An order that set it, or one that it made, has its own story. */
-function ByOrder({ by }: Pick<Line, 'by'>) {
-  if (!by || !ORDER_ID.test(by)) return null;
-  return <Link to={`/orders/${by}` as never}>its story</Link>;
+function ByOrder({ line }: { readonly line: Line }) {
+  const order = orderOf(line);
+  return order && <Link to={`/orders/${order}` as never}>its story</Link>;
 }
 
 interface Shown {

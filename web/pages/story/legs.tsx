@@ -97,7 +97,9 @@ function LegRow({ leg, order }: { readonly leg: Leg; readonly order: Order }) {
         {slippage === null ? null : signed(slippage)}
       </td>
       <td className="num">
-        {leg.sent_at === null ? null : figure(Date.parse(leg.sent_at) - Date.parse(order.submitted_at))}
+        {leg.sent_at === null || order.source === 'protection'
+          ? null
+          : figure(Date.parse(leg.sent_at) - Date.parse(order.submitted_at))}
       </td>
       <td>
         <Status status={leg.status} share={shareOf([leg])} />

@@ -3,6 +3,8 @@
 
 import type { components } from '../../api/schema.ts';
 import { figure } from '../../parts/numbers.ts';
+import { shareInWords } from '../../parts/protection/money.ts';
+import { clockTime } from '../../parts/times.ts';
 import { type SignalRecord, understoodOf } from './headline.ts';
 
 export interface Member {
@@ -57,7 +59,11 @@ export interface Meaning {
   readonly isLess?: boolean;
 }
 
+type Protected = NonNullable<components['schemas']['OrderRecord']['protection']>;
+
 export interface Known {
+  /** What the order asked for or set; null: nothing, or there is no order. */
+  readonly protection: Protected | null;
   readonly gap: boolean | null;
   readonly maxAgeSeconds: number | null;
   readonly instrument: components['schemas']['Instrument'] | null;
@@ -98,7 +104,28 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
     case 'timestamp':
       return signal_time === null ? NOTHING : { words: ageWords(signal, signal_time, known) };
     default:
-      return NOTHING;
+      return known.protection ? { words: protectionWords(name, known.protection) } : NOTHING;
+  }
+}
+
+/** What a field of protection came to, as it stands now. */
+function protectionWords(name: string, protection: Protected): string {
+  const { stop_loss, take_profit, trailing_stop, break_even, time_stop_at } = protection;
+  switch (name) {
+    case 'stop_loss':
+      return stop_loss === null ? 'no stop' : `stop at ${figure(stop_loss)}`;
+    case 'take_profit':
+      return take_profit
+        .map(({ price, percent }) => `${shareInWords(percent)} at ${figure(price)}`)
+        .join(', ');
+    case 'trailing_stop':
+      return trailing_stop ? `trails by ${figure(trailing_stop.distance)}` : '';
+    case 'break_even':
+      return break_even ? `the stop goes to ${figure(break_even.to)}` : '';
+    case 'time_stop':
+      return time_stop_at ? `closes at ${clockTime(new Date(time_stop_at))}` : '';
+    default:
+      return '';
   }
 }
 

@@ -22,6 +22,7 @@ export function Message({ signal, order, account, instrument }: MessageProps) {
   const members = message === null ? null : membersOf(message);
   const known = {
     gap: order?.gap ?? null,
+    protection: order?.protection ?? null,
     maxAgeSeconds: account?.max_request_age ?? null,
     instrument,
   };

@@ -47,7 +47,8 @@ export function Story({ signal, order }: StoryOf) {
     <article className={styles.story}>
       <StoryTop of={of} headline={headline} account={account} />
       {isUnknown && <Unknown order={order} />}
-      {order && <Waterfall order={order} signal={signal} />}
+      {/* What protection closed nobody sent: there is no way from a message to an answer. */}
+      {order && order.source !== 'protection' && <Waterfall order={order} signal={signal} />}
       {order && <WhatProtects order={order} />}
       {/* Where nobody knows, what was sent comes before why. */}
       {isUnknown ? null : message}

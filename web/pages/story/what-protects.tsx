@@ -8,7 +8,7 @@ import { order as orderOf, protection as protectionOf } from '../../api/queries.
 import { figure } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ProtectionNow } from '../../parts/protection/now.tsx';
-import { CLOSED, isExitReason, tookInWords } from '../../parts/protection/words.ts';
+import { CLOSED, closeOf, tookInWords } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './story.module.css';
 
@@ -56,7 +56,10 @@ function WhatItSet({
 }) {
   const { id } = protection;
   const { data } = useQuery({ ...protectionOf(id ?? ''), enabled: id !== null });
-  const closes = (data?.history ?? []).filter(({ what }) => isExitReason(what));
+  const closes = (data?.history ?? []).flatMap((line) => {
+    const why = closeOf(line);
+    return why ? [{ ...line, why }] : [];
+  });
   const took = order.unprotected_ms;
   return (
     <Section
@@ -70,18 +73,14 @@ function WhatItSet({
             <dd>{tookInWords(took)} after the first fill</dd>
           </div>
         )}
-        {closes.map(({ at, what, to, by }) => (
+        {closes.map(({ at, why, to, by }) => (
           <div key={`${at} ${by}`}>
             <dt>closed</dt>
             <dd>
-              {by ? (
-                <Link to={`/orders/${by}` as never}>
-                  <When at={at} milliseconds />
-                </Link>
-              ) : (
+              <Link to={`/orders/${by}` as never}>
                 <When at={at} milliseconds />
-              )}
-              {to !== null && ` at ${figure(to)}`}: {isExitReason(what) ? CLOSED[what] : what}
+              </Link>
+              {to !== null && ` at ${figure(to)}`}: {CLOSED[why]}
             </dd>
           </div>
         ))}

@@ -3,7 +3,6 @@
 import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { minuteOf } from '../../parts/times.ts';
-import type { ProtectionKind } from './things.ts';
 
 type Overview = components['schemas']['Overview'];
 type Todo = components['schemas']['Todo'];
@@ -18,7 +17,7 @@ export interface Headline {
 
 /** Kinds that are one thing to a person, each with what is said of one and of several. */
 const SAID: readonly {
-  readonly kinds: readonly (Kind | ProtectionKind)[];
+  readonly kinds: readonly Kind[];
   readonly one: string;
   readonly many: (count: string) => string;
 }[] = [
@@ -28,7 +27,7 @@ const SAID: readonly {
     many: (count) => `${count} positions have no stop`,
   },
   {
-    kinds: ['protection_unwatched'],
+    kinds: ['protection_unwatched', 'protection_left'],
     one: '1 stop is watched by nobody',
     many: (count) => `${count} stops are watched by nobody`,
   },
@@ -115,7 +114,10 @@ export interface Proof {
 }
 
 /** What is not known proves nothing, and is left out. */
-export function proofs({ orders_today, accounts, audit }: Overview): Proof[] {
+export function proofs(
+  { orders_today, accounts, audit }: Overview,
+  { stops, standing }: { readonly stops: number; readonly standing: number } = { stops: 0, standing: 0 },
+): Proof[] {
   const { accepted, unresolved } = orders_today;
   const compared = accounts.flatMap(({ positions }) => positions ?? []);
   const positions = sum(compared.map(({ of }) => of));
@@ -134,6 +136,11 @@ export function proofs({ orders_today, accounts, audit }: Overview): Proof[] {
     ...when(positions > 0, {
       holds: inSync === positions,
       words: `${figure(inSync)} of ${counted(positions, 'position')} as ${positions === 1 ? 'its strategy says' : 'the strategies say'}`,
+      to: '/positions',
+    }),
+    ...when(stops > 0, {
+      holds: standing === stops,
+      words: `${figure(standing)} of ${counted(stops, 'stop')} ${stops === 1 ? 'stands' : 'stand'}`,
       to: '/positions',
     }),
     ...when(asked.length > 0, {

@@ -9,10 +9,14 @@ type Todo = components['schemas']['Todo'];
 /** As many as there are signals beside them. */
 const MOST_ROWS = 8;
 
-export interface HeldRow extends Pick<Position, 'symbol' | 'quantity' | 'open_profit'> {
+/** The worst first. */
+const TROUBLES = ['unknown', 'bare', 'excess', 'missing'] as const;
+
+export interface HeldRow
+  extends Pick<Position, 'symbol' | 'quantity' | 'open_profit' | 'protection' | 'risk'> {
   readonly account: AccountToday;
-  /** `unknown`: an order of it is; `excess` and `missing`: it is not the strategy's. */
-  readonly trouble: 'unknown' | 'excess' | 'missing' | null;
+  /** `unknown`: an order of it is; `bare`: its stop is missing; `excess` and `missing`: it is not the strategy's. */
+  readonly trouble: (typeof TROUBLES)[number] | null;
   /** The symbol is held on another account too. */
   readonly isAmbiguous: boolean;
 }
@@ -28,11 +32,13 @@ export function heldRows(
 ): { readonly rows: readonly HeldRow[]; readonly more: number } {
   const found = all.flatMap(({ account, positions }) =>
     positions
-      .map(({ symbol, quantity, open_profit }) => ({
+      .map(({ symbol, quantity, open_profit, protection, risk }) => ({
         account,
         symbol,
         quantity,
         open_profit,
+        protection,
+        risk,
         trouble: troubleOf(todo, account.id, symbol),
       }))
       .filter(({ quantity, trouble }) => quantity !== 0 || trouble !== null),
@@ -47,7 +53,7 @@ export function heldRows(
 }
 
 const weight = ({ trouble }: Pick<HeldRow, 'trouble'>): number =>
-  trouble === null ? 3 : ['unknown', 'excess', 'missing'].indexOf(trouble);
+  trouble === null ? TROUBLES.length : TROUBLES.indexOf(trouble);
 
 function troubleOf(todo: readonly Todo[], accountId: string, symbol: string): HeldRow['trouble'] {
   const [worst] = todo.filter((one) => one.trading_account_id === accountId && one.symbol === symbol);
@@ -55,6 +61,9 @@ function troubleOf(todo: readonly Todo[], accountId: string, symbol: string): He
     case 'dead_letter':
     case 'unknown_order':
       return 'unknown';
+    case 'unprotected':
+    case 'protection_not_restored':
+      return 'bare';
     case 'drift_excess':
       return 'excess';
     case 'drift_missing':

@@ -1,30 +1,28 @@
 // What the accounts hold, as far as their brokers answer.
 
-import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Held as HeldPosition, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { Mark } from '../../parts/marks.tsx';
-import { figure } from '../../parts/numbers.ts';
+import { Mark, type MarkName } from '../../parts/marks.tsx';
+import { figure, money } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import { isBare } from '../../parts/protection/shapes.ts';
+import { spanInWords } from '../../parts/protection/words.ts';
+import { useNow } from '../../parts/when.tsx';
 import styles from './held.module.css';
 import { type HeldRow, heldRows } from './held.ts';
-
-/** Prices move without any order. */
-const ASK_MS = 60_000;
+import { useHeld } from './use-held.ts';
 
 export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
-  const asked = overview.accounts.filter(({ credentials }) => credentials === 'verified');
-  const answers = useQueries({
-    queries: asked.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_MS })),
-  });
+  const all = useHeld(overview);
   const { rows, more } = heldRows(
-    asked.map((account, place) => ({ account, positions: answers[place]?.data?.items ?? [] })),
+    all.map(({ account, positions = [] }) => ({ account, positions })),
     overview.todo,
   );
-  const silent = asked.filter((_, place) => answers[place]?.isError);
-  const isAsking = answers.some(({ isPending }) => isPending);
+  // What can be lost says more than what is open, as soon as anything is protected.
+  const hasStops = rows.some(({ protection }) => protection !== null);
+  const silent = all.flatMap(({ account, isSilent }) => (isSilent ? [account] : []));
+  const isAsking = all.some((book) => book.isAsking);
   return (
     <Led>
       <table className={`table listed ${styles.held}`}>
@@ -44,14 +42,14 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
               Broker
             </th>
             <th scope="col" className="num">
-              Open profit
+              {hasStops ? 'Stop, at risk' : 'Open profit'}
             </th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             // What cannot be traded here may be listed twice: long and short of one instrument.
-            <Row key={`${row.account.id} ${row.symbol} ${row.quantity}`} row={row} />
+            <Row key={`${row.account.id} ${row.symbol} ${row.quantity}`} row={row} hasStops={hasStops} />
           ))}
           {silent.map(({ id, name }) => (
             <tr key={id}>
@@ -83,7 +81,40 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
   );
 }
 
-function Row({ row }: { readonly row: HeldRow }) {
+type Trouble = NonNullable<HeldRow['trouble']>;
+const MARKS: Readonly<Record<Trouble, MarkName>> = {
+  unknown: 'unknown',
+  bare: 'risk',
+  excess: 'differs',
+  missing: 'differs',
+};
+const WORDS: Readonly<Record<Trouble, string>> = {
+  unknown: 'an order is unresolved',
+  bare: 'its stop is missing',
+  excess: 'differs',
+  missing: 'differs',
+};
+
+/** Where its stop stands and what is lost there, or why there is none. */
+function StopOf({ row: { protection, risk } }: { readonly row: HeldRow }) {
+  if (!protection || (protection.stop_loss === null && !isBare(protection)))
+    return <span className="quiet">no stop</span>;
+  const { state, stop_loss, unprotected_since: since } = protection;
+  if (isBare(protection))
+    return <span className="risk">{since ? <NoneFor since={since} /> : 'unprotected'}</span>;
+  if (state === 'unwatched' || state === 'left') return <span className="act">{state}</span>;
+  return (
+    <>
+      {stop_loss !== null && figure(stop_loss)} {risk !== null && <small>{money(-risk || 0)}</small>}
+    </>
+  );
+}
+
+/** Alone, so that only these words tick. */
+const NoneFor = ({ since }: { readonly since: string }) =>
+  `none for ${spanInWords(useNow() - Date.parse(since))}`;
+
+function Row({ row, hasStops }: { readonly row: HeldRow; readonly hasStops: boolean }) {
   const { account, symbol, quantity, open_profit, trouble, isAmbiguous } = row;
   const word = unrealWord(account);
   return (
@@ -91,8 +122,8 @@ function Row({ row }: { readonly row: HeldRow }) {
       <td className="ellipsis" title={`${symbol} on ${account.name}`}>
         {trouble && (
           <span className={`status ${trouble === 'missing' ? 'act' : 'risk'} ${styles.trouble}`}>
-            <Mark name={trouble === 'unknown' ? 'unknown' : 'differs'} />
-            <span className="unseen">{trouble === 'unknown' ? 'an order is unresolved' : 'differs'}</span>
+            <Mark name={MARKS[trouble]} />
+            <span className="unseen">{WORDS[trouble]}</span>
           </span>
         )}
         {symbol} <Unreal word={word} /> {isAmbiguous && <small>{account.name}</small>}
@@ -101,7 +132,11 @@ function Row({ row }: { readonly row: HeldRow }) {
         {quantity === 0 ? <span className="quiet">flat</span> : <HeldPosition position={quantity} />}
       </td>
       <td className={`num ${styles.openProfit}`}>
-        <Profit value={quantity === 0 ? 0 : open_profit} unit={account.currency} exact />
+        {hasStops ? (
+          quantity !== 0 && <StopOf row={row} />
+        ) : (
+          <Profit value={quantity === 0 ? 0 : open_profit} unit={account.currency} exact />
+        )}
       </td>
     </tr>
   );

@@ -8,10 +8,11 @@ import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
-import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Resume } from '../../parts/protection/resume.tsx';
 import { spanInWords } from '../../parts/protection/words.ts';
 import { useNow, When } from '../../parts/when.tsx';
+import { Bare } from './bare.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
 import { isBare, markOf, nextLook, wayOn } from './things.ts';
 import styles from './things-to-do.module.css';
@@ -54,14 +55,24 @@ function Thing({
       <Mark name={markOf(todo)} />
       <div>
         <h2>
-          {title} <Unreal word={word} />
+          {title}{' '}
+          {since && isBare(todo) && (
+            <span className="risk">
+              <NoneFor since={since} />
+            </span>
+          )}{' '}
+          <Unreal word={word} />
         </h2>
         <p>
           {detail} {todo.next_at && <NextLook todo={todo} />}{' '}
-          {order_id && (
-            <Link to="/orders/$id" params={{ id: order_id }}>
-              Its story
-            </Link>
+          {todo.protection_id ? (
+            <Link to={`/protections/${todo.protection_id}` as never}>Its story</Link>
+          ) : (
+            order_id && (
+              <Link to="/orders/$id" params={{ id: order_id }}>
+                Its story
+              </Link>
+            )
           )}
         </p>
         {fault !== null && <ProblemNote fault={fault} />}
@@ -70,12 +81,6 @@ function Thing({
         {since && (
           <>
             since <When at={since} />
-            {isBare(todo) && (
-              <b className="risk">
-                {' '}
-                <For since={since} />
-              </b>
-            )}
           </>
         )}
       </p>
@@ -85,7 +90,8 @@ function Thing({
 }
 
 /** How long already, while it counts. */
-const For = ({ since }: { readonly since: string }) => `for ${spanInWords(useNow() - Date.parse(since))}`;
+const NoneFor = ({ since }: { readonly since: string }) =>
+  `None for ${spanInWords(useNow() - Date.parse(since))}.`;
 
 /** Alone, so that only these words tick. */
 const NextLook = ({ todo }: { readonly todo: Todo }) => nextLook(todo, useNow());
@@ -123,8 +129,17 @@ function WayOn({
         {words}
       </Link>
     );
-  if (does === 'close' && trading_account_id && todo.symbol)
-    return <Bare accountId={trading_account_id} symbol={todo.symbol} words={words} />;
+  if (does === 'resume' && todo.protection_id) return <Resume id={todo.protection_id} onFault={onFault} />;
+  if ((does === 'protect' || does === 'set_again') && trading_account_id && todo.symbol)
+    return (
+      <Bare
+        accountId={trading_account_id}
+        symbol={todo.symbol}
+        protectionId={does === 'protect' ? todo.protection_id : undefined}
+        words={words}
+        onFault={onFault}
+      />
+    );
   const close = () => setOpen(false);
   const aligns = isOpen && does === 'align';
   return (
@@ -146,33 +161,6 @@ function WayOn({
       )}
       {isOpen && does === 'accept_terms' && <TermsDialog onClose={close} />}
     </>
-  );
-}
-
-/** A position without its stop: to be set right on its page, or closed. */
-function Bare({
-  accountId,
-  symbol,
-  words,
-}: {
-  readonly accountId: string;
-  readonly symbol: string;
-  readonly words: string;
-}) {
-  const { openTrade } = useOver();
-  return (
-    <span className={styles.does}>
-      <Link to="/positions" className="button">
-        See the position
-      </Link>
-      <button
-        type="button"
-        className="button trade"
-        onClick={() => openTrade({ accountId, symbol, action: 'close' })}
-      >
-        {words}
-      </button>
-    </span>
   );
 }
 

@@ -9,7 +9,7 @@ type Todo = components['schemas']['Todo'];
 
 export type Way =
   | { readonly does: 'look' | 'accept_terms'; readonly words: string }
-  | { readonly does: 'align' | 'close'; readonly words: string }
+  | { readonly does: 'align' | 'protect' | 'set_again' | 'resume'; readonly words: string }
   | {
       readonly does: 'open_story' | 'open_account' | 'open_notifications';
       readonly words: string;
@@ -17,10 +17,13 @@ export type Way =
 
 /** An ellipsis on a button means that it asks once more. Null: nothing can be done from here. */
 export function wayOn(todo: Todo): Way | null {
-  switch (todo.kind as Todo['kind'] | ProtectionKind) {
+  switch (todo.kind) {
     case 'unprotected':
+      return { does: 'protect', words: 'Try the stop again now' };
     case 'protection_not_restored':
-      return { does: 'close', words: `${closeInWords(todo)}…` };
+      return { does: 'set_again', words: 'Set the stop again' };
+    case 'protection_left':
+      return { does: 'resume', words: 'Watch and keep it again' };
     case 'protection_unwatched':
       return { does: 'open_account', words: 'Enter new credentials' };
     case 'dead_letter':
@@ -50,16 +53,14 @@ export function wayOn(todo: Todo): Way | null {
   }
 }
 
-/** A stop that is wanted and does not stand, one that somebody takes away again and again, one that nobody can look after. */
-export type ProtectionKind = 'unprotected' | 'protection_not_restored' | 'protection_unwatched';
-
 /** Its position is in danger, and can be seen and set right on its page. */
 export const isBare = ({ kind }: Pick<Todo, 'kind'>): boolean =>
-  (kind as string) === 'unprotected' || (kind as string) === 'protection_not_restored';
+  kind === 'unprotected' || kind === 'protection_not_restored';
 
-function closeInWords({ symbol = '', broker_position: held }: Todo): string {
-  if (held === undefined || held === null || held === 0) return `Close ${symbol}, be flat`;
-  return `${held > 0 ? 'Sell' : 'Buy'} ${figure(Math.abs(held))} ${symbol}, be flat`;
+/** `held`: signed; undefined: it is not known. The other way out of it. */
+export function closeInWords(symbol: string, held: number | undefined): string {
+  if (!held) return `Close ${symbol}, be flat…`;
+  return `${held > 0 ? 'Sell' : 'Buy'} ${figure(Math.abs(held))} ${symbol}, be flat…`;
 }
 
 /** A newer service may know things that this page does not: what it says of them is shown, and where they are. */

@@ -12,6 +12,7 @@ import { ageInWords, minuteOf } from '../../parts/times.ts';
 import { useNow } from '../../parts/when.tsx';
 import { AccountsTable } from './accounts-table.tsx';
 import { headline, proofs, type Sentence, signalsInWords, tabTitle } from './answer.ts';
+import { AtRisk, stopsOf } from './at-risk.tsx';
 import { isFirstVisit } from './first-steps.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { FirstVisit } from './first-visit.tsx';
@@ -20,6 +21,7 @@ import { LatestSignals } from './latest-signals.tsx';
 import { Things } from './things-to-do.tsx';
 import styles from './today.module.css';
 import { useFirstVisit } from './use-first-visit.ts';
+import { useHeld } from './use-held.ts';
 
 type Overview = Schemas['Overview'];
 
@@ -92,6 +94,7 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
       </h1>
       {severity === null && <Proofs overview={overview} isOld={isOld} />}
       <p className={severity === null ? `facts ${styles.below}` : 'facts'}>
+        <AtRisk overview={overview} />
         <span>
           <Words sentence={signalsInWords(signals_today)} />
         </span>
@@ -115,10 +118,11 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
 }
 
 function Proofs({ overview, isOld }: { readonly overview: Overview; readonly isOld: boolean }) {
+  const stops = stopsOf(useHeld(overview));
   return (
     <ul className={styles.proofs} aria-label="What proves it">
-      {proofs(overview).map(({ holds, words, to }) => (
-        <li key={to}>
+      {proofs(overview, stops).map(({ holds, words, to }) => (
+        <li key={words}>
           <Mark name={holds ? 'passed' : 'unreached'} />
           <Link to={to}>{words}</Link>
         </li>

@@ -3,8 +3,9 @@
 import type { Schemas } from '../../api/client.ts';
 import { readQuantity } from '../../parts/exact.ts';
 import { type Problems, sentOf } from '../../parts/protection/asked.ts';
+import { defaultsFor } from '../../parts/protection/defaults.ts';
 import { ProtectionFields } from '../../parts/protection/fields.tsx';
-import type { Ground } from '../../parts/protection/levels.ts';
+import { type Ground, NONE } from '../../parts/protection/levels.ts';
 import { wonAt } from '../../parts/protection/money.ts';
 import styles from './trade-drawer.module.css';
 import type { Fields } from './wish.ts';
@@ -18,6 +19,8 @@ interface ProtectingProps {
   readonly contract: number | null;
   readonly currency: string | null;
   readonly account: Schemas['Account'] | null;
+  /** Nothing is held of it: what is left empty is filled in from the account's defaults. */
+  readonly isFlat: boolean;
   readonly isLocked: boolean;
 }
 
@@ -26,14 +29,22 @@ const NAMES: Readonly<Record<string, string>> = {
   take_profit: 'target',
   trailing_stop: 'trailing',
   break_even: 'break even',
-  time_stop: 'by the clock',
+  time_stop: 'close by the clock',
 };
 
 export function Protecting(props: ProtectingProps) {
-  const { fields, onChange, problems, ground, contract, currency, account, isLocked } = props;
+  const { fields, onChange, problems, ground, contract, currency, account, isFlat, isLocked } = props;
   const asked = fields.protection;
-  const given = Object.keys(sentOf(asked)).map((name) => NAMES[name]);
-  const hasDefaults = Object.keys(account?.protection_defaults ?? {}).length > 0;
+  const given = Object.entries(sentOf(asked)).map(
+    ([name, part]) => `${part === NONE ? 'no ' : ''}${NAMES[name]}`,
+  );
+  // They are for an entry from flat.
+  const defaults = account && isFlat ? defaultsFor(account, fields.symbol) : {};
+  const filledIn = Object.keys(defaults).filter((name) => !(name in sentOf(asked)));
+  const said = [
+    ...given,
+    ...(filledIn.length > 0 ? [`${filledIn.map((name) => NAMES[name]).join(', ')} by default`] : []),
+  ];
   const quantity = readQuantity(fields.quantity) ?? 0;
   const holding = {
     quantity: ground.isLong ? quantity : -quantity,
@@ -45,8 +56,7 @@ export function Protecting(props: ProtectingProps) {
   return (
     <details className={styles.folded}>
       <summary>
-        Stop, target and more{' '}
-        <small>{given.length > 0 ? given.join(', ') : hasDefaults ? 'the account’s defaults' : 'none'}</small>
+        Stop, target and more <small>{said.length > 0 ? `with ${said.join('; ')}` : 'none'}</small>
       </summary>
       <fieldset disabled={isLocked}>
         <legend className="unseen">What protects it</legend>
@@ -58,14 +68,10 @@ export function Protecting(props: ProtectingProps) {
             quantity === 0 ? null : wonAt(holding, price, (quantity * percent) / 100)
           }
           currency={currency}
+          {...(account && { triggerBy: account.trigger_by })}
+          defaults={defaults}
           onChange={(changed) => onChange({ protection: { ...asked, ...changed } })}
         />
-        {hasDefaults && (
-          <p className={styles.remark}>
-            What is left empty here is filled in from the defaults of {account?.name}, where nothing is held
-            yet.
-          </p>
-        )}
       </fieldset>
     </details>
   );

@@ -131,6 +131,7 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
           contract={instrument?.contract_size ?? null}
           currency={money.data?.currency ?? null}
           account={account}
+          isFlat={held.isSuccess && (position === null || position.quantity === 0)}
           isLocked={sending.isPending}
         />
       )}

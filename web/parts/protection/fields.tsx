@@ -2,11 +2,14 @@
 // said beside each field.
 
 import { type ReactNode, useId } from 'react';
-import { figure, money } from '../numbers.ts';
-import { type Asked, MOST_TARGETS, type Problems, type TargetText } from './asked.ts';
+import { figure } from '../numbers.ts';
+import { type Asked, evenPriceOf, type Problems } from './asked.ts';
+import { Declining } from './declining.tsx';
+import type { Defaulted } from './defaults.ts';
 import styles from './fields.module.css';
-import { type Ground, isEmpty, type LevelText, priceOf, type Unit } from './levels.ts';
-import { percentFrom } from './money.ts';
+import { DISTANCES, far, LEVELS, Level, LevelInput, Remark } from './level-field.tsx';
+import { type Ground, isEmpty, isGiven, isNone, type LevelText, NONE, priceOf } from './levels.ts';
+import { Targets } from './targets.tsx';
 
 export interface ProtectionFieldsProps {
   readonly asked: Asked;
@@ -20,21 +23,25 @@ export interface ProtectionFieldsProps {
   readonly isFirst?: boolean;
   /** The close by the clock that stands already, in words. */
   readonly closesAt?: string | null;
+  /** Which price sets the stop off, where that is settled. */
+  readonly triggerBy?: 'last' | 'mark';
+  /** What the account fills in where a field is left empty, as typed. */
+  readonly defaults?: Readonly<Partial<Record<Defaulted, string>>>;
 }
 
-const LEVELS: readonly Unit[] = ['price', 'percent', 'ticks', 'points'];
-const DISTANCES: readonly Unit[] = ['points', 'percent', 'ticks'];
-const NAMES: Readonly<Record<Unit, string>> = {
-  price: 'price',
-  percent: '%',
-  ticks: 'ticks',
-  points: 'points',
-};
+const NO_DEFAULTS: NonNullable<ProtectionFieldsProps['defaults']> = {};
 
 export function ProtectionFields(props: ProtectionFieldsProps) {
-  const { asked, problems, ground, onChange, isFirst = false, closesAt = null } = props;
-  const { breakEven } = asked;
-  const id = useId();
+  const { asked, problems, ground, onChange, isFirst = false, defaults = NO_DEFAULTS } = props;
+  const declining = (name: Defaulted, what: string, level: LevelText, set: (level: LevelText) => void) =>
+    isGiven(level) ? null : (
+      <Declining
+        byDefault={defaults[name]}
+        isDeclined={isNone(level)}
+        what={what}
+        onDecline={(isDeclined) => set({ ...level, text: isDeclined ? NONE : '' })}
+      />
+    );
   return (
     <>
       <Level
@@ -44,7 +51,10 @@ export function ProtectionFields(props: ProtectionFieldsProps) {
         placeholder="none"
         isFirst={isFirst}
         problem={problems.stop}
-        remark={stopRemark(asked.stop, ground)}
+        remark={
+          stopRemark(asked.stop, ground, props.triggerBy) ??
+          declining('stop_loss', 'the stop', asked.stop, (stop) => onChange({ stop }))
+        }
         onChange={(stop) => onChange({ stop })}
       />
       <Level
@@ -53,257 +63,151 @@ export function ProtectionFields(props: ProtectionFieldsProps) {
         units={DISTANCES}
         placeholder="not trailing"
         problem={problems.trail}
-        remark={isEmpty(asked.trail) ? null : 'follows the best price at this distance, and never goes back'}
+        remark={
+          isGiven(asked.trail)
+            ? 'follows the best price at this distance, and never goes back'
+            : declining('trailing_stop', 'trailing', asked.trail, (trail) => onChange({ trail }))
+        }
         onChange={(trail) => onChange({ trail })}
       />
-      <div className={styles.field}>
-        <label htmlFor={`${id}-even`}>Break even</label>
-        <div className={breakEven.when === 'price' ? styles.threefold : undefined}>
-          <select
-            id={`${id}-even`}
-            value={breakEven.when}
-            aria-describedby={`${id}-even-remark`}
-            onChange={({ target }) =>
-              onChange({ breakEven: { ...breakEven, when: target.value as typeof breakEven.when } })
-            }
-          >
-            <option value="never">never</option>
-            <option value="tp1">at target 1</option>
-            <option value="price">once the price is at</option>
-          </select>
-          {breakEven.when === 'price' && (
-            <LevelInput
-              label="Break even at"
-              level={breakEven.at}
-              units={LEVELS}
-              isWrong={problems.breakEven !== null}
-              describedBy={`${id}-even-remark`}
-              onChange={(at) => onChange({ breakEven: { ...breakEven, at } })}
-            />
-          )}
-        </div>
-        <Remark id={`${id}-even-remark`} problem={problems.breakEven}>
-          {breakEven.when !== 'never' &&
-            `${breakEven.when === 'tp1' ? 'once target 1 is filled' : 'once the price was there'} the stop goes to the entry: nothing at risk`}
-        </Remark>
-      </div>
-      <div className={styles.field}>
-        <label htmlFor={`${id}-time`}>Close at</label>
-        <input
-          id={`${id}-time`}
-          autoComplete="off"
-          spellCheck={false}
-          placeholder={closesAt ?? 'no time'}
-          value={asked.time}
-          aria-invalid={problems.time !== null}
-          aria-describedby={`${id}-time-remark`}
-          onChange={({ target }) => onChange({ time: target.value })}
+      {isGiven(asked.trail) && (
+        <Level
+          label="Trails from"
+          level={asked.trailFrom}
+          units={LEVELS}
+          placeholder="at once"
+          problem={problems.trailFrom}
+          remark={isEmpty(asked.trailFrom) ? null : fromRemark(asked.trailFrom, ground)}
+          onChange={(trailFrom) => onChange({ trailFrom })}
         />
-        <Remark id={`${id}-time-remark`} problem={problems.time}>
-          {asked.time.trim() !== '' && 'closed by us at the market then, and late where we are away'}
-        </Remark>
-      </div>
+      )}
+      <BreakEven {...props} byDefault={defaults.break_even} />
+      <Time {...props} byDefault={defaults.time_stop} />
       <Targets {...props} />
     </>
   );
 }
 
-function stopRemark(stop: LevelText, ground: Ground): string | null {
+function stopRemark(stop: LevelText, ground: Ground, triggerBy?: 'last' | 'mark'): string | null {
   const price = priceOf(stop, 'stop', ground);
   if (price === null) return null;
   const parts = [
     ...(stop.unit === 'price' ? [] : [figure(price)]),
     ...far(price, ground.entry, 'the entry'),
     ...(ground.last === ground.entry ? [] : far(price, ground.last, 'the last price')),
-    ...(ground.tick === null ? [] : [`on the tick of ${figure(ground.tick)}`]),
   ];
-  return parts.join(', ');
+  const how = [
+    ...(ground.tick === null ? [] : [`on the tick of ${figure(ground.tick)}`]),
+    ...(triggerBy ? [`triggered by the ${triggerBy} price`] : []),
+  ];
+  return [parts.join(', '), how.join(', ')].filter(Boolean).join('; ');
 }
 
-function far(price: number, from: number | null, name: string): string[] {
-  const percent = percentFrom(price, from);
-  if (percent === null || from === null) return [];
-  if (price === from) return [`at ${name}`];
-  return [`${percent.replace(/^[+\u2212]/, '')} ${price < from ? 'below' : 'above'} ${name}`];
+function fromRemark(from: LevelText, ground: Ground): string {
+  const price = priceOf(from, 'target', ground);
+  const where = price === null || from.unit === 'price' ? 'there' : `at ${figure(price)}`;
+  return `once the price was ${where}, the stop begins to follow`;
 }
 
-function Targets({ asked, problems, ground, wins, currency, onChange }: ProtectionFieldsProps) {
-  const { targets } = asked;
+type WithDefault = ProtectionFieldsProps & { readonly byDefault: string | undefined };
+
+function BreakEven({ asked, problems, ground, onChange, byDefault }: WithDefault) {
+  const { breakEven } = asked;
+  const { when } = breakEven;
   const id = useId();
-  const set = (index: number, changed: Partial<TargetText>) =>
-    onChange({ targets: targets.map((target, at) => (at === index ? { ...target, ...changed } : target)) });
-  const add = () => {
-    const used = targets.reduce((sum, { percent }) => sum + (Number(percent) || 0), 0);
-    const unit = targets.at(-1)?.at.unit ?? 'price';
-    // All of it at one level leaves nothing for a second: they share.
-    const halved = targets.length === 1 && used === 100;
-    const before = halved ? targets.map((target) => ({ ...target, percent: '50' })) : targets;
-    const rest = halved ? 50 : Math.max(0, 100 - used);
-    onChange({ targets: [...before, { at: { text: '', unit }, percent: rest > 0 ? String(rest) : '' }] });
-  };
-  const left = MOST_TARGETS - targets.length;
-  return (
-    <fieldset className={`${styles.field} ${styles.targets}`}>
-      <legend className="unseen">Targets</legend>
-      <span className="quiet" aria-hidden="true">
-        {targets.length > 1 ? 'Targets' : 'Target'}
-      </span>
-      <div>
-        {targets.map((target, index) => {
-          const price = priceOf(target.at, 'target', ground);
-          const won = price === null ? null : wins(price, Number(target.percent) || 0);
-          const problem = problems.targets[index] ?? null;
-          return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: their place is their name
-            <div key={index}>
-              <div className={styles.target}>
-                <LevelInput
-                  label={`Target ${index + 1}`}
-                  level={target.at}
-                  units={LEVELS}
-                  placeholder="none"
-                  isWrong={problem !== null}
-                  describedBy={`${id}-${index}`}
-                  onChange={(at) => set(index, { at })}
-                />
-                <span className={styles.share}>
-                  <input
-                    aria-label={`Share of target ${index + 1}, in percent`}
-                    inputMode="decimal"
-                    autoComplete="off"
-                    value={target.percent}
-                    onChange={({ target: { value } }) => set(index, { percent: value })}
-                  />
-                  <small>%</small>
-                </span>
-              </div>
-              <Remark id={`${id}-${index}`} problem={problem}>
-                {price !== null && (
-                  <>
-                    {target.at.unit !== 'price' && `${figure(price)}, `}
-                    {far(price, ground.last, 'the last price').join('')}
-                    {won !== null && `, ${money(won)} ${currency ?? ''}`}
-                  </>
-                )}
-              </Remark>
-            </div>
-          );
-        })}
-        {problems.shares && <p className={`act ${styles.remark}`}>{problems.shares}</p>}
-        <p className={styles.remark}>
-          {left > 0 && (
-            <button type="button" className="link" onClick={add}>
-              Add a target
-            </button>
-          )}
-          {targets.length > 1 && (
-            <>
-              {left > 0 && ', '}
-              <button
-                type="button"
-                className="link"
-                onClick={() => onChange({ targets: targets.slice(0, -1) })}
-              >
-                leave out target {targets.length}
-              </button>
-            </>
-          )}
-        </p>
-      </div>
-    </fieldset>
-  );
-}
-
-interface LevelProps {
-  readonly label: string;
-  readonly level: LevelText;
-  readonly units: readonly Unit[];
-  readonly problem: string | null;
-  readonly remark: ReactNode;
-  readonly placeholder: string;
-  readonly isFirst?: boolean;
-  readonly onChange: (level: LevelText) => void;
-}
-
-function Level({ label, level, units, problem, remark, placeholder, isFirst = false, onChange }: LevelProps) {
-  const id = useId();
+  const set = (changed: Partial<typeof breakEven>) => onChange({ breakEven: { ...breakEven, ...changed } });
+  const isAsked = when === 'tp1' || when === 'price';
   return (
     <div className={styles.field}>
-      <label htmlFor={id}>{label}</label>
-      <LevelInput
-        id={id}
-        label={label}
-        level={level}
-        units={units}
-        placeholder={placeholder}
-        isWrong={problem !== null}
-        describedBy={`${id}-remark`}
-        isFirst={isFirst}
-        onChange={onChange}
-      />
-      <Remark id={`${id}-remark`} problem={problem}>
-        {remark}
+      <label htmlFor={`${id}-even`}>Break even</label>
+      <div className={styles.stacked}>
+        <div className={isAsked ? styles.withUnit : undefined}>
+          <select
+            id={`${id}-even`}
+            value={when}
+            aria-describedby={`${id}-remark`}
+            onChange={({ target }) => set({ when: target.value as typeof when })}
+          >
+            <option value="never">{byDefault === undefined ? 'never' : 'as by default'}</option>
+            {byDefault !== undefined && <option value={NONE}>never</option>}
+            <option value="tp1">at target 1</option>
+            <option value="price">once the price is at</option>
+          </select>
+          {isAsked && (
+            <input
+              aria-label="Break even, beyond the entry"
+              autoComplete="off"
+              placeholder="+0 ticks"
+              value={breakEven.offset}
+              aria-invalid={problems.breakEven !== null}
+              aria-describedby={`${id}-remark`}
+              onChange={({ target }) => set({ offset: target.value })}
+            />
+          )}
+        </div>
+        {when === 'price' && (
+          <LevelInput
+            label="Break even at"
+            level={breakEven.at}
+            units={LEVELS}
+            isWrong={problems.breakEven !== null}
+            describedBy={`${id}-remark`}
+            onChange={(at) => set({ at })}
+          />
+        )}
+      </div>
+      <Remark id={`${id}-remark`} problem={problems.breakEven}>
+        {isAsked ? evenRemark(asked, ground) : when === 'never' && byDefault && `${byDefault} by default`}
       </Remark>
     </div>
   );
 }
 
-interface LevelInputProps {
-  /** Of the field that a label stands for; without one it is named by `label`. */
-  readonly id?: string;
-  readonly label: string;
-  readonly level: LevelText;
-  readonly units: readonly Unit[];
-  readonly placeholder?: string;
-  readonly isWrong: boolean;
-  readonly describedBy: string;
-  readonly isFirst?: boolean;
-  readonly onChange: (level: LevelText) => void;
+function evenRemark(asked: Asked, ground: Ground): string {
+  const { when, offset } = asked.breakEven;
+  const isBeyond = offset.trim() !== '';
+  const to = evenPriceOf(asked, ground);
+  const once = when === 'tp1' ? 'once target 1 is filled' : 'once the price was there';
+  const where = to === null ? 'the entry' : figure(to);
+  return `${once} the stop goes to ${where}: ${isBeyond ? 'beyond the entry, in profit' : 'nothing at risk'}`;
 }
 
-function LevelInput(props: LevelInputProps) {
-  const { id, label, level, units, placeholder, isWrong, describedBy, isFirst = false, onChange } = props;
+function Time({ asked, problems, closesAt = null, onChange, byDefault }: WithDefault): ReactNode {
+  const id = useId();
+  const isDeclined = isNone({ text: asked.time });
+  const set = (time: string) => onChange({ time });
   return (
-    <div className={styles.withUnit}>
+    <div className={styles.field}>
+      <label htmlFor={id}>Close at</label>
       <input
         id={id}
-        aria-label={id ? undefined : label}
-        inputMode="decimal"
         autoComplete="off"
-        placeholder={placeholder}
-        value={level.text}
-        aria-invalid={isWrong}
-        aria-describedby={describedBy}
-        data-first={isFirst ? true : undefined}
-        onChange={({ target }) => onChange({ ...level, text: target.value })}
+        spellCheck={false}
+        placeholder={closesAt ?? 'no time'}
+        value={asked.time}
+        aria-invalid={problems.time !== null}
+        aria-describedby={`${id}-remark`}
+        onChange={({ target }) => set(target.value)}
       />
-      <select
-        aria-label={`${label}, counted as`}
-        value={level.unit}
-        onChange={({ target }) => onChange({ ...level, unit: target.value as Unit })}
-      >
-        {units.map((unit) => (
-          <option key={unit} value={unit}>
-            {NAMES[unit]}
-          </option>
-        ))}
-      </select>
+      <Remark id={`${id}-remark`} problem={problems.time}>
+        {closesAt !== null && (asked.time.trim() === '' || isDeclined) ? (
+          <>
+            {isDeclined ? `not closed at ${closesAt} any more` : `closed by us at ${closesAt}`},{' '}
+            <button type="button" className="link" onClick={() => set(isDeclined ? '' : NONE)}>
+              {isDeclined ? 'leave it' : 'remove that'}
+            </button>
+          </>
+        ) : asked.time.trim() === '' || isDeclined ? (
+          <Declining
+            byDefault={byDefault}
+            isDeclined={isDeclined}
+            what="the close by the clock"
+            onDecline={(declined) => set(declined ? NONE : '')}
+          />
+        ) : (
+          'closed by us at the market then, and late where we are away'
+        )}
+      </Remark>
     </div>
-  );
-}
-
-function Remark({
-  id,
-  problem,
-  children,
-}: {
-  readonly id: string;
-  readonly problem: string | null;
-  readonly children: ReactNode;
-}) {
-  return (
-    <p id={id} className={styles.remark}>
-      {problem === null ? children : <span className="act">{problem}</span>}
-    </p>
   );
 }

@@ -28,6 +28,11 @@ const PLAIN = /^(?:\d+\.?\d*|\.\d+)$/;
 const MOST_DIGITS = 15;
 
 export const isEmpty = ({ text }: LevelText): boolean => text.trim() === '';
+/** The service's own word: there is to be none, also where the account has one by default. */
+export const NONE = 'none';
+export const isNone = ({ text }: Pick<LevelText, 'text'>): boolean => text.trim().toLowerCase() === NONE;
+/** Something is asked for. */
+export const isGiven = (level: LevelText): boolean => !isEmpty(level) && !isNone(level);
 
 /** Above zero, and as exact as it can be sent; null: it is none. */
 export function amountOf(text: string): Big | null {
@@ -39,6 +44,7 @@ export function amountOf(text: string): Big | null {
 
 /** As it is sent: a price as a number, a distance with its unit. */
 export function levelOf({ text, unit }: LevelText): number | string | null {
+  if (isNone({ text })) return NONE;
   const amount = amountOf(text);
   if (amount === null) return null;
   return unit === 'price' ? amount.toNumber() : `${amount.toFixed()}${SUFFIXES[unit]}`;
@@ -51,7 +57,18 @@ export function levelFrom(level: unknown): LevelText {
   if (typeof level === 'number') return { text: new Big(level).toFixed(), unit: 'price' };
   const text = typeof level === 'string' ? level : '';
   const unit = BY_SUFFIX[text.slice(-1)];
+  if (isNone({ text })) return { text, unit: 'percent' };
   return unit ? { text: text.slice(0, -1), unit } : { text, unit: text === '' ? 'percent' : 'price' };
+}
+
+const DISTANCE = /^\+?\s*([\d.]+)\s*(%|t|ticks?|p|points?)?$/i;
+
+/** A distance in one field: `2 ticks`, `0.1 %`, `5 points`; a number alone counts ticks. null: it is none. */
+export function distanceFrom(text: string): LevelText | null {
+  const [, amount = '', unit = 't'] = DISTANCE.exec(text.trim()) ?? [];
+  return amountOf(amount) === null
+    ? null
+    : { text: amount, unit: BY_SUFFIX[unit.charAt(0).toLowerCase()] ?? 'ticks' };
 }
 
 /** Where it would stand, on the tick, rounded towards the entry; null: not known, or there is no such price. */
@@ -83,7 +100,7 @@ function distanceOf(level: LevelText, { entry, tick }: Pick<Ground, 'entry' | 't
 
 /** What is wrong with it, beside its field; null: nothing that can be seen from here. */
 export function levelProblem(level: LevelText, leg: Leg, ground: Ground): string | null {
-  if (isEmpty(level)) return null;
+  if (!isGiven(level)) return null;
   if (amountOf(level.text) === null) return numberProblem(level.text);
   const price = priceOf(level, leg, ground);
   const { isLong, last, entry } = ground;
@@ -96,9 +113,9 @@ export function levelProblem(level: LevelText, leg: Leg, ground: Ground): string
   return `The ${leg} of a ${isLong ? 'long' : 'short'} position lies ${where} the last price, ${figure(last)}.`;
 }
 
-/** Of a distance that is no level: how far a stop trails. */
+/** Of one that may lie anywhere: how far a stop trails, and from where on. */
 export function distanceProblem(level: LevelText): string | null {
-  return isEmpty(level) || amountOf(level.text) !== null ? null : numberProblem(level.text);
+  return !isGiven(level) || amountOf(level.text) !== null ? null : numberProblem(level.text);
 }
 
 const numberProblem = (text: string): string =>

@@ -26,6 +26,15 @@ export function wonAt(
   return each.times(closed).times(contract).toNumber();
 }
 
+/** What is held comes to, at the last price; null: not known. */
+export function worthOf(
+  { quantity, last_price }: { readonly quantity: number; readonly last_price: number | null },
+  contract: number | null,
+): number | null {
+  if (last_price === null || contract === null) return null;
+  return new Big(quantity).abs().times(last_price).times(contract).toNumber();
+}
+
 /** `−3.2 %`, from the last price. */
 export function percentFrom(price: number, from: number | null): string | null {
   if (from === null || from === 0) return null;

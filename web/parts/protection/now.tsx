@@ -48,9 +48,9 @@ export function ProtectionNow({ protection, children }: ProtectionNowProps) {
         <dd>
           <StateOf state={state} /> <span className="quiet">{STATES[state]}</span>
           {protection.unprotected_since && (
-            <span className="risk">
-              {', '}since <When at={protection.unprotected_since} />
-            </span>
+            <p className="risk">
+              since <When at={protection.unprotected_since} />
+            </p>
           )}
           {protection.reason && <p>{protection.reason}</p>}
         </dd>
@@ -101,6 +101,17 @@ export function ProtectionNow({ protection, children }: ProtectionNowProps) {
           <dt>closes at</dt>
           <dd>
             <When at={time_stop_at} />
+          </dd>
+        </div>
+      )}
+      {protection.seen_at && (
+        <div>
+          <dt>last seen</dt>
+          <dd>
+            <When at={protection.seen_at} />
+            {protection.stop_quantity !== null && (
+              <span className="quiet"> the stop closes {figure(protection.stop_quantity)}</span>
+            )}
           </dd>
         </div>
       )}

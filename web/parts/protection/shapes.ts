@@ -14,3 +14,10 @@ export type Guarded = Pick<Schemas['Position'], 'protection' | 'risk'>;
 
 export const isFilled = ({ quantity, filled }: Pick<Target, 'quantity' | 'filled'>): boolean =>
   filled > 0 && filled >= quantity;
+
+/** Nothing limits what can be lost: the stop is wanted and does not stand, also where nobody can do anything about it. */
+export const isBare = (
+  protection: Pick<Protection, 'state' | 'unprotected_since'> | null | undefined,
+): boolean =>
+  protection?.state === 'unprotected' ||
+  (protection?.state === 'unwatched' && protection.unprotected_since !== null);

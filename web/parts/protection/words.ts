@@ -2,7 +2,7 @@
 
 import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../numbers.ts';
-import { clockTime } from '../times.ts';
+import { minuteOf } from '../times.ts';
 import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
 
 /** For a stranger: each word with what it means. */
@@ -12,7 +12,7 @@ export const STATES: Readonly<Record<ProtectionState, string>> = {
   suspended: 'taken away for an exit, and placed again after it',
   unprotected: 'wanted, and it does not stand',
   unwatched: 'it stands, and nobody can look: the broker refuses the credentials',
-  left: 'it stands at an account that is not connected any more',
+  left: 'nobody looks after it: after a restore, or since the account has other credentials',
   ended: 'nothing is held any more, or nothing is wanted',
 };
 
@@ -25,9 +25,15 @@ export const CLOSED: Readonly<Record<ExitReason, string>> = {
   time_stop: 'its time was up',
   unprotected: 'its stop could not be placed',
 };
-export const isExitReason = (what: string): what is ExitReason => what in CLOSED;
-
 export type Line = components['schemas']['ProtectionChange'];
+
+const ORDER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** The order that a line is about; null: it is about none. */
+export const orderOf = ({ by }: Pick<Line, 'by'>): string | null => (by && ORDER_ID.test(by) ? by : null);
+
+/** Why it was closed; null: the line is of something else. `unprotected` is a state too, which no order has made. */
+export const closeOf = ({ what, by }: Pick<Line, 'what' | 'by'>): ExitReason | null =>
+  what in CLOSED && orderOf({ by }) !== null ? (what as ExitReason) : null;
 
 const MOVERS: Readonly<Record<string, string>> = {
   trailing_stop: 'trailing',
@@ -36,9 +42,10 @@ const MOVERS: Readonly<Record<string, string>> = {
 };
 
 /** One line of its history. */
-export function moveInWords({ what, from, to, by }: Line): string {
+export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly times?: number }): string {
   const at = to === null ? '' : ` at ${figure(to)}`;
-  if (isExitReason(what)) return `closed${at}: ${CLOSED[what]}`;
+  const closed = closeOf({ what, by });
+  if (closed) return `closed${at}: ${CLOSED[closed]}`;
   switch (what) {
     case 'set':
       if (to === null) return from === null ? 'set, without a stop' : `stop at ${figure(from)} removed`;
@@ -48,12 +55,32 @@ export function moveInWords({ what, from, to, by }: Line): string {
       if (to === null) return `stop removed${why}`;
       return from === null ? `set${at}${why}` : `moved from ${figure(from)} to ${figure(to)}${why}`;
     }
+    case 'found':
+      return `found to stand${at}`;
     case 'restored':
       return `put back by us${at}`;
     case 'refused':
-      return `the broker refused it${at}${by ? `: ${by}` : ''}`;
+      return `the broker refused it${at}${times > 1 ? ` ${figure(times)} times` : ''}${by ? `: ${by}` : ''}`;
+    case 'stop_not_restored':
+      return `taken away again, and not put back any more${at}`;
+    case 'target_restored':
+      return 'a target put back by us';
+    case 'target_not_restored':
+      return 'a target taken away again, and not put back any more';
+    case 'target_refused':
+      return `the broker refused a target${by ? `: ${by}` : ''}`;
     case 'standing':
       return `seen to stand${at}`;
+    case 'armed':
+      return `wanted${at}, not seen to stand yet`;
+    case 'unprotected':
+      return `unprotected: wanted${at}, and it does not stand`;
+    case 'suspended':
+      return 'taken away for an exit';
+    case 'unwatched':
+      return 'unwatched: the broker refuses the credentials';
+    case 'left':
+      return 'left at the broker, and not looked after';
     case 'ended':
       return `ended${by ? `: ${by}` : ''}`;
     default:
@@ -62,12 +89,15 @@ export function moveInWords({ what, from, to, by }: Line): string {
 }
 
 /** What follows the price by itself, in a line: `trails by 40`, `to 65,500 at target 1`. */
-export function followsInWords({
-  stop_loss,
-  trailing_stop,
-  break_even,
-  time_stop_at,
-}: Pick<Protection, 'stop_loss' | 'trailing_stop' | 'break_even' | 'time_stop_at'>): readonly string[] {
+export function followsInWords(
+  {
+    stop_loss,
+    trailing_stop,
+    break_even,
+    time_stop_at,
+  }: Pick<Protection, 'stop_loss' | 'trailing_stop' | 'break_even' | 'time_stop_at'>,
+  now: Date,
+): readonly string[] {
   const words: string[] = [];
   if (trailing_stop) {
     const from = trailing_stop.activate_at === null ? '' : ` once at ${figure(trailing_stop.activate_at)}`;
@@ -77,8 +107,42 @@ export function followsInWords({
     const when = break_even.at === 'tp1' ? 'target 1' : figure(break_even.at);
     words.push(stop_loss === break_even.to ? 'at break even' : `to ${figure(break_even.to)} at ${when}`);
   }
-  if (time_stop_at) words.push(`closes at ${clockTime(new Date(time_stop_at))}`);
+  if (time_stop_at) words.push(`closes at ${minuteOf(new Date(time_stop_at), now)}`);
   return words;
+}
+
+/** The same of a stop that stands, with what was last done to it and nobody asked for: `trails by 40, moved 15:44`. */
+export function keptInWords(
+  protection: Parameters<typeof followsInWords>[0],
+  {
+    isEven,
+    history,
+    now,
+  }: { readonly isEven: boolean; readonly history: readonly Line[]; readonly now: Date },
+): readonly string[] {
+  const last = history.findLast(({ what }) => what === 'set' || what === 'moved' || what === 'restored');
+  const at = last && minuteOf(new Date(last.at), now);
+  const isMoved = last?.what === 'moved' && last.by !== null && last.by in MOVERS;
+  const [first, ...others] = [...(isEven ? ['at break even'] : []), ...followsInWords(protection, now)];
+  const since = isMoved ? (isEven ? ` since ${at}` : `, moved ${at}`) : '';
+  return [
+    ...(first === undefined ? [] : [`${first}${since}`]),
+    ...others,
+    ...(last?.what === 'restored' ? [`put back by us ${at}`] : []),
+  ];
+}
+
+/** Refusals that say the same are one line, with how often. */
+export function gathered(history: readonly Line[]): readonly (Line & { readonly times: number })[] {
+  const lines: (Line & { times: number })[] = [];
+  for (const line of history) {
+    const last = lines.at(-1);
+    const isSame =
+      last?.what === 'refused' && line.what === 'refused' && last.by === line.by && last.to === line.to;
+    if (last && isSame) last.times += 1;
+    else lines.push({ ...line, times: 1 });
+  }
+  return lines;
 }
 
 /** For how long, while it counts: `12 s`, `3 min 20 s`. */

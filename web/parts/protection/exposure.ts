@@ -1,8 +1,8 @@
 // What positions can lose down to their stops, and which of them have none. What has no stop, or one that nobody has seen to
 // stand yet, is never added to what has one.
 
-import { plus } from '../../parts/exact.ts';
-import type { Guarded, ProtectionState } from '../../parts/protection/shapes.ts';
+import { plus } from '../exact.ts';
+import { type Guarded, isBare, type ProtectionState } from './shapes.ts';
 
 export interface Exposure {
   /** Positions whose stop is wanted. */
@@ -20,14 +20,15 @@ const THERE: ReadonlySet<ProtectionState> = new Set(['standing', 'unwatched', 'l
 
 export function exposureOf(positions: readonly Guarded[]): Exposure {
   const wanted = positions.flatMap(({ protection, risk }) =>
-    protection && protection.stop_loss !== null ? [{ state: protection.state, risk }] : [],
+    protection && protection.stop_loss !== null
+      ? [{ state: protection.state, isBare: isBare(protection), risk }]
+      : [],
   );
-  const count = (state: ProtectionState) => wanted.filter((each) => each.state === state).length;
-  const risks = wanted.flatMap(({ state, risk }) => (THERE.has(state) ? [risk] : []));
+  const risks = wanted.flatMap((each) => (THERE.has(each.state) && !each.isBare ? [each.risk] : []));
   return {
     stops: wanted.length,
-    standing: count('standing'),
-    unprotected: count('unprotected'),
+    standing: wanted.filter(({ state }) => state === 'standing').length,
+    unprotected: wanted.filter((each) => each.isBare).length,
     risk:
       risks.length === 0 || risks.includes(null)
         ? null

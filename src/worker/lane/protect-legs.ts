@@ -1,0 +1,76 @@
+// The legs of what is kept, for an order that is to be planned: what they have closed counts though nobody has written it down, and what they
+// reserve is set free for an exit.
+
+import { timestamp, type UserId } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { closingSide, type Protection } from '../../domain/protection/protection.ts';
+import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
+import type { Line } from '../line/line.ts';
+import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
+import type { Saved, WorkerProtections } from '../protections.ts';
+import type { Keeping } from './protect.ts';
+import type { Book, Trades } from './trades.ts';
+
+interface Deps extends Pick<Keeping, 'clock' | 'wait'> {
+  readonly protections: WorkerProtections;
+  readonly token: string;
+  /** Throws where another worker has the user. */
+  mine(protection: Protection, saved: Saved): Protection | 'changed';
+}
+
+export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, user: UserId) {
+  async function haveClosed({ accountId, simulation, symbol }: Book & Pick<Order, 'symbol'>, line: Line) {
+    const found = await line.resolve(symbol);
+    if ('rejection' in found) return false;
+    for (const protection of await protections.kept(user, accountId)) {
+      if (protection.simulation !== simulation || protection.instrument !== found.symbol) continue;
+      const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+      for (const leg of protection.legs)
+        if (((await fateOf(line, leg, at))?.fills.length ?? 0) > 0) return true;
+    }
+    return false;
+  }
+
+  async function see(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
+    const found = await line.resolve(protection.instrument);
+    if ('rejection' in found) return true;
+    const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+    let areOver = true;
+    for (const leg of protection.legs) {
+      const fate = await fateOf(line, leg, at);
+      for (const { by, order } of fate?.fills ?? []) trades.seen(tradedBy(leg, by, order, at));
+      if (fate !== null && fate.status !== 'ended') areOver = false;
+    }
+    return areOver;
+  }
+
+  /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
+  async function free(
+    of: Book & Pick<Order, 'symbol' | 'intent'>,
+    line: Line,
+    trades: Trades,
+  ): Promise<void> {
+    const { accountId, simulation, symbol, intent } = of;
+    const found = await line.resolve(symbol);
+    if ('rejection' in found) return;
+    for (const first of await protections.kept(user, accountId)) {
+      if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
+      const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
+      // For this very close they may have left already: a position is read more than once.
+      if (isAdding || (first.state === 'suspended' && (await see(line, first, trades)))) continue;
+      const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
+      const suspended: Protection = {
+        ...first,
+        state: 'suspended',
+        suspendedAt: timestamp(clock.now()),
+        legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
+      };
+      if (mine(first, await protections.save(suspended, first, token)) === 'changed') continue;
+      for (const leg of first.legs) await removeLeg(line, leg, at);
+      for (let waits = 0; waits < MOST_WAITS && !(await see(line, first, trades)); waits++)
+        await wait(pauseOf({ waits }));
+    }
+  }
+
+  return { see, free, haveClosed };
+}

@@ -1,0 +1,57 @@
+// What orders that were filled since ask for becomes what is wanted of a position's protection.
+
+import type { Instrument } from '../../broker/broker.ts';
+import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import { millis } from '../../domain/ids.ts';
+import { hasEnded, type Order } from '../../domain/orders/order.ts';
+import { fillOf } from '../../domain/orders/result.ts';
+import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
+import type { Line } from '../line/line.ts';
+import type { WorkerProtections } from '../protections.ts';
+
+/** The same object where nothing changes. Of an order whose fate nobody knows the position decides. */
+export async function takenIn(
+  protections: Pick<WorkerProtections, 'orders'>,
+  line: Pick<Line, 'positions'>,
+  { symbol, tickSize: tick }: Instrument,
+  first: Protection,
+): Promise<Protection> {
+  if (first.wantedBy.length === 0) return first;
+  const orders = await protections.orders(first.wantedBy);
+  let protection: Protection = { ...first, wantedBy: [] };
+  for (const id of first.wantedBy) {
+    const order = orders.find((each) => each.id === id);
+    if (!order) continue;
+    const isAnew = opensAnew(order) && protection.adopted?.order !== id;
+    // The position was closed before it: what protected that one is nobody's wish any more.
+    if (isAnew) protection = anew(protection);
+    if (!order.wish) continue;
+    const price = entryOf(order) ?? (await averageOf(line, symbol, first));
+    if (price !== null) {
+      const filledAt = millis(order.filledAt ?? order.submittedAt);
+      const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
+      protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
+    }
+    // Until it is known what became of it, the position decides, and then its own fill once more.
+    if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
+  }
+  return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
+}
+
+/** At which price it was filled so far; null: nothing is known to be. */
+function entryOf(order: Order): Decimal | null {
+  const { price, quantity } = fillOf(order);
+  return quantity !== null && sign(quantity) > 0 ? price : null;
+}
+
+/** By the broker's word, where ours says nothing. */
+async function averageOf(
+  line: Pick<Line, 'positions'>,
+  symbol: string,
+  { side }: Protection,
+): Promise<Decimal | null> {
+  const held = (await line.positions()).find((position) => position.symbol === symbol);
+  if (!held || sign(held.quantity) !== (side === 'long' ? 1 : -1)) return null;
+  return compare(absolute(held.averagePrice), ZERO) > 0 ? held.averagePrice : null;
+}
