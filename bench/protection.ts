@@ -19,13 +19,14 @@ import { type System, startApart, startEmbedded } from './systems.ts';
 import { residentMb } from './usage.ts';
 
 const { short } = parseArgs({ options: { short: { type: 'boolean', default: false } } }).values;
-const FULL = { turns: 3, pairs: 250, many: 1_000, few: 40, watchMs: 60_000 };
+const FULL = { turns: 3, pairs: 120, many: 1_000, few: 30, watchMs: 45_000 };
 const size: typeof FULL = short ? { turns: 1, pairs: 10, many: 20, few: 5, watchMs: 5_000 } : FULL;
 
 const PROTECTED = { ...ENTRY, stop_loss: '2%' };
 const SWEEP_S = 30;
+const PAUSE_MS = 25;
 /** Where there are many, so many enter at once; few do so one after the other. */
-const AT_ONCE = 16;
+const AT_ONCE = 8;
 /** Where no stop can stand nothing is protected. */
 const KEEPING = BROKER_NAMES.filter((name) => BROKERS[name].capabilities.stop !== 'none');
 
@@ -43,6 +44,8 @@ async function answers(system: System): Promise<Ratio[]> {
     const sent = performance.now();
     const answer = await connection.post(path, body);
     const ms = performance.now() - sent;
+    // Whoever comes next is not to meet what this one has left to do.
+    await sleep(PAUSE_MS);
     if (!FILLED.test(answer)) throw new Error(`not filled: ${answer}`);
     return ms;
   };
@@ -51,7 +54,6 @@ async function answers(system: System): Promise<Ratio[]> {
     for (let pair = 0; pair < size.pairs; pair++) {
       const plain = system.traders[pair % half] as Trader;
       const guarded = system.traders[half + (pair % half)] as Trader;
-      // Whoever comes second meets what the first one has left to do.
       const both = [
         async () => times.plain.push(await post(plain, ENTRY)),
         async () => times.protected.push(await post(guarded, PROTECTED)),
@@ -70,6 +72,7 @@ async function answers(system: System): Promise<Ratio[]> {
 }
 
 interface Host {
+  readonly broker: BrokerName;
   readonly accounts: number;
   /** From the first fill that was known until the stop was seen. */
   readonly unprotected: { readonly p50: number; readonly p99: number };
@@ -108,12 +111,13 @@ async function host(broker: BrokerName, users: number, watchMs: number): Promise
     );
     const times = rows.map(({ ms }) => ms);
     const unprotected = { p50: percentile(times, 50), p99: percentile(times, 99) };
-    if (watchMs === 0) return { accounts: users, unprotected, sweeping: null };
+    if (watchMs === 0) return { broker, accounts: users, unprotected, sweeping: null };
     const first = await look(worker.address, system, broker);
     await sleep(watchMs);
     const last = await look(worker.address, system, broker);
     const seconds = (last.at - first.at) / 1000;
     return {
+      broker,
       accounts: users,
       unprotected,
       sweeping: {
@@ -199,13 +203,17 @@ async function run(): Promise<void> {
     console.log(
       `an entry, without a stop and with one: p50 ${plain.p50.toFixed(2)} and ${guarded.p50.toFixed(2)} ms, p99 ${plain.p99.toFixed(1)} and ${guarded.p99.toFixed(1)} ms`,
     );
-  const hosts: Record<string, Host> = {};
+  const hosts: Host[] = [];
   const weights: Record<string, SweepWeight> = {};
+  const measure = async (...of: Parameters<typeof host>) => {
+    const measured = await host(...of);
+    hosts.push(measured);
+    console.log(JSON.stringify(measured));
+  };
+  await measure('paper', size.many, size.watchMs);
   for (const broker of KEEPING) {
-    const isMany = broker === 'paper';
-    hosts[broker] = await host(broker, isMany ? size.many : size.few, isMany ? size.watchMs : 0);
-    console.log(broker, JSON.stringify(hosts[broker]));
-    if (!isMany) weights[broker] = await sweepWeight(broker);
+    await measure(broker, size.few, 0);
+    if (broker !== 'paper') weights[broker] = await sweepWeight(broker);
   }
   const results = { ...provenance(HERE), answers: ratios, hosts, weights };
   const text = markdown(results);
@@ -233,11 +241,11 @@ function markdown({ commit, at, machine, load: busy, answers: turns, hosts, weig
       'of its rate, 1,000 accounts every 30 s',
       'they are swept every',
     ],
-    Object.entries(hosts).map(([name, { accounts, unprotected }]) => {
-      const weight = weights[name];
-      const share = weight && shareOf(name as BrokerName, weight);
+    hosts.map(({ broker, accounts, unprotected, sweeping }) => {
+      const weight = weights[broker];
+      const share = weight && shareOf(broker, weight);
       return [
-        `${name}, ${accounts} accounts`,
+        `${broker}, ${accounts} entries, ${sweeping ? AT_ONCE : 1} at once`,
         `${unprotected.p50.toFixed(0)}, ${unprotected.p99.toFixed(0)} ms`,
         weight ? `${weight.calls}, ${weight.weight}` : '–',
         share ? `${(share.wanted * 100).toFixed(1)} %${share.countedBy === 'account' ? ' each' : ''}` : '–',
@@ -245,9 +253,9 @@ function markdown({ commit, at, machine, load: busy, answers: turns, hosts, weig
       ];
     }),
   );
-  const swept = Object.entries(hosts).flatMap(([name, { accounts, sweeping }]) =>
+  const swept = hosts.flatMap(({ broker, accounts, sweeping }) =>
     sweeping
-      ? `${accounts} accounts at ${name}, one host: ${sweeping.perSecond.toFixed(1)} sweeps and ${sweeping.callsPerSecond.toFixed(1)} calls a second, every ${sweeping.intervalS.toFixed(0)} s, ${(sweeping.coreShare * 100).toFixed(1)} % of a core, ${sweeping.residentMb.toFixed(0)} MB (${sweeping.moreMb.toFixed(0)} MB more than before).`
+      ? `${accounts} accounts at ${broker}, one host: ${sweeping.perSecond.toFixed(1)} sweeps and ${sweeping.callsPerSecond.toFixed(1)} calls (a look into the connector's own list is one) a second, every ${sweeping.intervalS.toFixed(0)} s, ${(sweeping.coreShare * 100).toFixed(1)} % of a core, ${sweeping.residentMb.toFixed(0)} MB (${sweeping.moreMb.toFixed(0)} MB more than before).`
       : [],
   );
   const head = `Made by \`npm run bench -- protection\` of commit ${commit}, ${at.slice(0, 10)}, ${machine}, load ${busy.toFixed(1)} a core at its end.`;
@@ -256,7 +264,7 @@ function markdown({ commit, at, machine, load: busy, answers: turns, hosts, weig
 
 interface Results extends ReturnType<typeof provenance> {
   readonly answers: readonly Ratio[];
-  readonly hosts: Readonly<Record<string, Host>>;
+  readonly hosts: readonly Host[];
   readonly weights: Readonly<Record<string, SweepWeight>>;
 }
 

@@ -54,17 +54,12 @@ const TIMINGS = {
   FILL_REQUEUE_SECONDS: '4',
   FILL_VISIBILITY_SECONDS: '8',
   FILL_RETRIES: '6',
-  PROTECT_SECONDS: '5',
-  PROTECTION_SWEEP_SECONDS: '8',
   PROTECTION_FOLLOW_SECONDS: '1',
 };
 
-/** By which protection is judged. */
-export const PROTECTION_TIMES = {
-  leaseMs: Number(TIMINGS.WORKER_LEASE_SECONDS) * 1000,
-  protectMs: Number(TIMINGS.PROTECT_SECONDS) * 1000,
-  sweepMs: Number(TIMINGS.PROTECTION_SWEEP_SECONDS) * 1000,
-};
+/** By which positions are to be protected, in seconds. */
+const PROTECT = 5;
+const SWEEP = 8;
 
 export interface ClusterOptions {
   readonly folder: string;
@@ -74,9 +69,11 @@ export interface ClusterOptions {
   readonly redisUrl: string;
   /** Whose language the exchange speaks. */
   readonly broker: string;
+  /** So many times as long positions may take to be protected. */
+  readonly slow: number;
 }
 
-export async function openCluster({ folder, root, databaseUrl, redisUrl, broker }: ClusterOptions) {
+export async function openCluster({ folder, root, databaseUrl, redisUrl, broker, slow }: ClusterOptions) {
   const exchange = await member({
     name: 'exchange',
     role: 'exchange',
@@ -117,6 +114,8 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl, broker 
         BROKER_URLS: JSON.stringify({ [broker]: `${exchange.url}/${name}` }),
         ...KEYS[role],
         ...TIMINGS,
+        PROTECT_SECONDS: `${PROTECT * slow}`,
+        PROTECTION_SWEEP_SECONDS: `${SWEEP * slow}`,
       }),
       healthPath: '/health/live',
     });
@@ -135,6 +134,11 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl, broker 
     workers,
     verifiers,
     members,
+    times: {
+      leaseMs: Number(TIMINGS.WORKER_LEASE_SECONDS) * 1000,
+      protectMs: PROTECT * slow * 1000,
+      sweepMs: SWEEP * slow * 1000,
+    },
     /** Everybody lives, at the right time. */
     async heal(): Promise<void> {
       for (const each of members) {

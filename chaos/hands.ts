@@ -24,7 +24,9 @@ export function startHands({ exchange, desks, random }: HandsOptions) {
 
   async function touch(account: string): Promise<void> {
     const times = (symbol: string) => touched.get(`${account} ${symbol}`) ?? 0;
-    const stops = (await exchange.stops(account)).filter(({ symbol }) => times(symbol) < MOST_TIMES);
+    // Before anybody has connected there are none.
+    const all = await exchange.stops(account).catch(() => []);
+    const stops = all.filter(({ symbol }) => times(symbol) < MOST_TIMES);
     if (stops.length === 0) return;
     const { ref, symbol, side } = pick(stops);
     touched.set(`${account} ${symbol}`, times(symbol) + 1);

@@ -29,7 +29,7 @@ const MOMENT_MS = 100;
 const ASKING_MS = 4_000;
 
 /** What stops and targets have traded at a place, from when on: all of it, and below zero what was sold. */
-export function protectiveTrades({ fills }: Pick<ExchangeLedger, 'fills'>) {
+function protectiveTrades({ fills }: Pick<ExchangeLedger, 'fills'>) {
   const changes = new Map<string, { at: number; traded: Decimal }[]>();
   for (const { at, account, symbol, side, id, change } of tradesOf(fills)) {
     if (!isProtective(id)) continue;

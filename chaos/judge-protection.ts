@@ -92,7 +92,7 @@ const tellLasting = ({ account, symbol, side, from, to, what }: Lasting, ms: num
   `${account} ${symbol} ${side} for ${seconds(ms)} of ${seconds(to - from)}, and ${seconds(most)} are allowed, from ${new Date(from).toISOString()}: ${what}`;
 
 /** How much of a time counts, and how many hosts died in it. */
-export function clockOf({ outages, deaths, ledger, verifiedAt }: ProtectionEvidence) {
+function clockOf({ outages, deaths, ledger, verifiedAt }: ProtectionEvidence) {
   const refused = [...refusedForGood(ledger)].map(([account, from]) => ({
     ...{ from, to: verifiedAt, accounts: [account] },
   }));
@@ -165,20 +165,42 @@ function judgeTwice({ stops, orders }: ExchangeLedger): Finding {
 }
 
 /** What stops and targets have closed, by the exchange's references. */
-function judgeHistory({ orders, not_found }: ExchangeLedger, records: Records): Finding {
+function judgeHistory({ orders, stops, not_found }: ExchangeLedger, records: Records): Finding {
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
   const told = records.legs.filter(
     ({ order_id, client_order_id: id }) => orderOf.get(order_id)?.source === 'protection' && isProtective(id),
   );
   const toldBy = Map.groupBy(told, ({ broker_ref }) => broker_ref ?? '');
+  // Some brokers know what a stop became by the stop's own reference.
+  const fired = Map.groupBy(stops, ({ account, order_id }) => `${account} ${order_id}`);
+  const refsOf = ({ account, client_order_id: id, broker_ref }: ExchangeLedger['orders'][number]) => {
+    const own = (fired.get(`${account} ${id}`) ?? []).map((stop) => stop.broker_ref);
+    return [...new Set([broker_ref, ...own])];
+  };
   const closed = orders.filter(
     ({ client_order_id: id, fill_quantity, status }) =>
       isProtective(id) && hasEnded(status as OrderRow['status']) && sign(decimal(fill_quantity)) > 0,
   );
+  // And one that was moved may have another name there: then it is known by what it closed.
+  const sameOf = (order: ExchangeLedger['orders'][number]) =>
+    told.filter(
+      (leg) =>
+        !byRef.has(leg.broker_ref ?? '') &&
+        orderOf.get(leg.order_id)?.trading_account_id === order.account &&
+        orderOf.get(leg.order_id)?.symbol === order.symbol &&
+        leg.fill_quantity !== null &&
+        decimal(leg.fill_quantity) === decimal(order.fill_quantity) &&
+        leg.fill_price === order.fill_price,
+    );
+  const byRef = new Set(closed.flatMap(refsOf));
+  const rowsOf = (order: ExchangeLedger['orders'][number]) => {
+    const rows = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
+    return rows.length > 0 ? rows : sameOf(order).slice(0, 1);
+  };
   const forgotten = new Set(not_found.filter((each) => each.forgotten).map((each) => each.client_order_id));
   const missing = closed.flatMap((order) => {
     const { client_order_id: id, broker_ref, fill_quantity, fill_price, account } = order;
-    const rows = toldBy.get(broker_ref) ?? [];
+    const rows = rowsOf(order);
     const name = `what ${id} of ${account} (${broker_ref}) closed`;
     if (rows.length === 0 && forgotten.has(id)) return [];
     if (rows.length !== 1) return [`${name} is told ${rows.length} times in the history`];
@@ -186,9 +208,9 @@ function judgeHistory({ orders, not_found }: ExchangeLedger, records: Records): 
     const ours = [decimal(rows[0]?.fill_quantity ?? '0'), decimal(rows[0]?.fill_price ?? '0')];
     return `${ours}` === `${theirs}` ? [] : [`${name} is ${ours} with us and ${theirs} at the exchange`];
   });
-  const known = new Set(closed.map(({ broker_ref }) => broker_ref));
+  const known = new Set(closed.flatMap(rowsOf));
   const made = told
-    .filter(({ broker_ref }) => !known.has(broker_ref ?? ''))
+    .filter((leg) => !known.has(leg))
     .map((leg) => `the history tells of ${leg.client_order_id} (${leg.broker_ref}), which closed nothing`);
   return {
     invariant: 'what a stop or a target closes is told once, as it was',

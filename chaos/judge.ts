@@ -5,7 +5,7 @@ import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import type { Db } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp } from '../src/domain/ids.ts';
-import { hasEnded, type OrderIntent } from '../src/domain/orders/order.ts';
+import { hasEnded } from '../src/domain/orders/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import {
@@ -23,6 +23,7 @@ import {
   judgeStrategies,
 } from './judge-positions.ts';
 import { judgeProtection, type ProtectionEvidence } from './judge-protection.ts';
+import { judgeOverlaps, judgeSequence } from './judge-sequence.ts';
 import {
   type Finding,
   firstDeliveries,
@@ -32,7 +33,7 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
-import { type Delivery, isToComeAgain, type Signal } from './traffic.ts';
+import { type Delivery, isToComeAgain, nameOfSignal, type Signal } from './traffic.ts';
 
 export interface Evidence extends ExitEvidence, ProtectionEvidence {
   /** Legs that the exchange cannot tell us about any more, by client order id. */
@@ -81,16 +82,13 @@ export async function judge(evidence: Evidence): Promise<Finding[]> {
   ];
 }
 
-const nameOf = (signal: Signal): string =>
-  `${signal.action} ${signal.quantity} ${signal.symbol} of ${signal.desk.name}`;
-
 const accepts = ({ answer }: Delivery): boolean => answer?.status === 200 || answer?.status === 202;
 
 function judgeDoubles(signals: readonly Signal[], rowsFor: (signal: Signal) => readonly OrderRow[]): Finding {
   const problems = signals.flatMap((signal) => {
     const [rows, accepted] = [rowsFor(signal).length, signal.deliveries.filter(accepts).length];
     return rows > 1 || accepted > 1
-      ? [`${nameOf(signal)} has ${rows} orders and was accepted ${accepted} times`]
+      ? [`${nameOfSignal(signal)} has ${rows} orders and was accepted ${accepted} times`]
       : [];
   });
   return {
@@ -149,15 +147,15 @@ function judgeLost(
       if (answer.status === 200 || answer.status === 202)
         return rows.some((row) => row.order_id === answer.body.order_id)
           ? []
-          : [`${nameOf(signal)} was accepted as ${answer.body.order_id}, which is nowhere`];
+          : [`${nameOfSignal(signal)} was accepted as ${answer.body.order_id}, which is nowhere`];
       if (answer.status === 409)
         // Of two copies at once one may be refused, and the other be called its replay.
         return rows.length > 0 || signal.deliveries.some((other) => isExcused(signal, other))
           ? []
-          : [`${nameOf(signal)} was called a replay and has no order`];
+          : [`${nameOfSignal(signal)} was called a replay and has no order`];
       return isToComeAgain(answer)
         ? []
-        : [`${nameOf(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
+        : [`${nameOfSignal(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
     }),
   );
   return {
@@ -225,7 +223,9 @@ function judgeTold(signals: readonly Signal[], orderOf: ReadonlyMap<string, Orde
         [told.status, told.broker_refs, told.fill_quantity],
         [row.status, refs, filled],
       ];
-      return [`${nameOf(signal)} was answered ${JSON.stringify(was)} and stands as ${JSON.stringify(is)}`];
+      return [
+        `${nameOfSignal(signal)} was answered ${JSON.stringify(was)} and stands as ${JSON.stringify(is)}`,
+      ];
     }),
   );
   return { invariant: 'an end that was told is the end that stands', kind: 'other', checked, problems };
@@ -283,112 +283,6 @@ function judgeSendings({ legs }: Records, orderOf: ReadonlyMap<string, OrderRow>
     return late > 0 ? [`${client_order_id} was sent ${late} ms after its deadline`] : [];
   });
   return { invariant: 'nothing is sent after its deadline', kind: 'other', checked: sent.length, problems };
-}
-
-/**
- * Of accounts whose signals come one after the other: they reach the exchange in that order. Only an exit passes what waits
- * patiently before it, and not what is of its own symbol.
- */
-function judgeSequence(
-  signals: readonly Signal[],
-  rowsFor: (signal: Signal) => readonly OrderRow[],
-  { requests }: ExchangeLedger,
-  { legs }: Records,
-): Finding {
-  const arrivals = new Map<string, number>();
-  const orderIdOf = new Map(legs.map((leg) => [leg.client_order_id, leg.order_id]));
-  for (const request of requests) {
-    const order = orderIdOf.get(request.client_order_id);
-    if (order && !arrivals.has(order)) arrivals.set(order, request.arrived_at);
-    else if (order) arrivals.set(order, Math.min(arrivals.get(order) ?? 0, request.arrived_at));
-  }
-  const problems: string[] = [];
-  let checked = 0;
-  for (const [desk, own] of Map.groupBy(signals, (signal) => signal.desk)) {
-    if (desk.burst > 1) continue;
-    const sent: { signal: Signal; at: number }[] = [];
-    for (const signal of own) {
-      const [row] = rowsFor(signal);
-      const at = row && arrivals.get(row.order_id);
-      if (!row || at === undefined) continue;
-      checked++;
-      const { operation } = JSON.parse(row.intent) as OrderIntent;
-      const before = sent.filter(
-        (each) => operation === 'PLACE_ENTRY_ORDER' || each.signal.symbol === signal.symbol,
-      );
-      const passed = before.find((each) => at < each.at);
-      if (passed)
-        problems.push(
-          `${nameOf(signal)} came to the exchange ${passed.at - at} ms before ${nameOf(passed.signal)}, which was sent before it`,
-        );
-      sent.push({ signal, at });
-    }
-  }
-  return {
-    invariant: "an account's orders are sent in the order of the signals",
-    kind: 'other',
-    checked,
-    problems,
-  };
-}
-
-/**
- * One at a time: between the look at the position that an order was planned on and its first leg, no other order of the
- * account sets out and trades. (One that set out before the look may still be on its way: nobody knows of it.)
- */
-function judgeOverlaps(
-  { requests, looks }: ExchangeLedger,
-  { orders, legs }: Records,
-  firstSent: (order: OrderRow) => number,
-): Finding {
-  const orderOf = new Map(orders.map((row) => [row.order_id, row]));
-  const legOf = new Map(legs.map((leg) => [leg.client_order_id, leg]));
-  const looksOf = Map.groupBy(looks, ({ account }) => account);
-  const problems: string[] = [];
-  let checked = 0;
-  // What only protects trades nothing when it is placed.
-  const trading = requests.filter(({ client_order_id: id }) => !isProtective(id));
-  for (const [account, own] of Map.groupBy(trading, (request) => request.account)) {
-    const firsts = new Map<string, (typeof own)[number]>();
-    for (const request of own) {
-      const order = legOf.get(request.client_order_id)?.order_id;
-      // One that a busy exchange turned away, or that did not reach it, may be planned anew.
-      const isTurnedAway = request.outcome === 'rejected' && request.code === 'broker_rate_limited';
-      const isPlannedAnew = isTurnedAway || request.outcome === 'not_taken';
-      if (order && !isPlannedAnew && !firsts.has(order)) firsts.set(order, request);
-    }
-    const taken = own.filter(({ outcome }) => outcome === 'accepted');
-    for (const [order, first] of firsts) {
-      const planned = (looksOf.get(account) ?? []).findLast(
-        ({ at, asker }) => asker === first.asker && at <= first.arrived_at,
-      );
-      const accepted = taken.find(({ client_order_id: id }) => id === first.client_order_id);
-      const row = orderOf.get(order);
-      if (!planned || !accepted || !row) continue;
-      // It was planned by another worker, which is gone: this one found its leg and sent it again.
-      if (planned.at < firstSent(row)) continue;
-      checked++;
-      // An exit of something else need not wait for one that rests.
-      const mayPass = (other: OrderRow | undefined) =>
-        other !== undefined &&
-        other.symbol !== row.symbol &&
-        (JSON.parse(other.intent) as OrderIntent).operation !== 'PLACE_ENTRY_ORDER';
-      const between = taken.filter(({ seq, arrived_at, client_order_id: id }) => {
-        const other = legOf.get(id)?.order_id;
-        return (
-          seq < accepted.seq &&
-          arrived_at > planned.at &&
-          other !== order &&
-          !mayPass(orderOf.get(other ?? ''))
-        );
-      });
-      for (const other of between)
-        problems.push(
-          `order ${order} of ${account} was planned, then ${other.client_order_id} of ${other.asker} was traded, then its first leg by ${first.asker}`,
-        );
-    }
-  }
-  return { invariant: "an account's orders are executed one at a time", kind: 'other', checked, problems };
 }
 
 function judgeAuditEntries({ orders, audited }: Records): Finding {

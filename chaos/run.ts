@@ -1,8 +1,10 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break NAME] [--only "fault,fault"] [--keep]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break NAME] [--only "fault,fault"] [--slow N]
+//   [--keep]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
-// --keep leaves the logs, and evidence.json, which is what was judged.
+// --keep leaves the logs, and evidence.json, which is what was judged. --slow is for a machine that has much else to do: the times by which
+// positions are to be protected are so much longer.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +20,7 @@ import type { OrderError } from '../src/domain/orders/order.ts';
 import { seeded, webhookPath } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { brokenBuild } from './breaks.ts';
-import { type Cluster, openCluster, PROTECTION_TIMES, SEALING_KEY } from './cluster.ts';
+import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
 import { dealWithAllHands } from './deal.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
 import { FAULTS } from './faults.ts';
@@ -36,9 +38,6 @@ import { type Desk, openDesks, stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** After the last fault: every order must come to its end. */
-const SETTLING_MS = 180_000;
-
 const { values: options } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
@@ -48,9 +47,13 @@ const { values: options } = parseArgs({
     broker: { type: 'string', default: 'paper' },
     break: { type: 'string' },
     only: { type: 'string' },
+    slow: { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
   },
 });
+
+/** After the last fault: every order must come to its end. A broken build may never do. */
+const SETTLING_MS = options.break ? 45_000 : 180_000;
 
 async function main(): Promise<boolean> {
   const begun = Date.now();
@@ -86,6 +89,7 @@ async function main(): Promise<boolean> {
       databaseUrl: postgres.url,
       redisUrl: redis.url,
       broker: venue.broker,
+      slow: Number(options.slow),
     });
     closers.push(() => cluster.stop());
     const exchange = exchangeControl(cluster.exchange.url);
@@ -147,7 +151,7 @@ async function main(): Promise<boolean> {
       venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
     // A stop that nobody puts back is to be missed by then.
-    await sleep(PROTECTION_TIMES.sweepMs * 2);
+    await sleep(cluster.times.sweepMs * 2);
     const unheard = await reportStrategies(cluster, desks);
     await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
     log(
@@ -169,7 +173,7 @@ async function main(): Promise<boolean> {
       refusesLate: venue.refusesLate,
       outages: scene.outages,
       deaths: scene.deaths,
-      times: PROTECTION_TIMES,
+      times: cluster.times,
       reserving: reservingOf(desks, venue),
       verifiedAt,
       until: Date.now(),

@@ -21,7 +21,7 @@ export interface Scene {
   readonly deaths: number[];
 }
 
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }

@@ -55,6 +55,9 @@ export interface Signal {
   readonly deliveries: Delivery[];
 }
 
+export const nameOfSignal = ({ action, quantity, symbol, desk }: Signal): string =>
+  `${action} ${quantity} ${symbol} of ${desk.name}`;
+
 const CASH = { starting_cash: 1e12 };
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
@@ -117,6 +120,8 @@ export async function openDesks(
     ['refusing', { latency_ms: 1, reject: 'insufficient_margin' }, true],
   ];
   const desks: Desk[] = [];
+  /** Of those that protect. */
+  let nth = 0;
   for (let n = 0; n < users; n++) {
     const isDistant = Math.floor(n / kinds.length) % 2 === n % 2;
     const { near, far, second: different } = venue;
@@ -127,8 +132,8 @@ export async function openDesks(
       const place = which === 'a' ? n : n + 5;
       const [kind, settings, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
       const protects = venue.stops !== null && (Math.floor(n / 2) + (which === 'a' ? 0 : 1)) % 2 === 0;
-      const traits = protects ? protectedTraits(plain, venue, n) : plain;
-      const protection = protects ? PROTECTIONS[kind === 'deaf' ? 'deaf' : n % 7] : undefined;
+      const traits = protects ? protectedTraits(plain, venue, nth++) : plain;
+      const protection = protects ? PROTECTIONS[kind === 'deaf' ? 'deaf' : n % 8] : undefined;
       const paper = { ...CASH, ...settings, ...(protection && { protection }) };
       return {
         name: `${kind} ${n + 1}${which}`,
@@ -158,16 +163,16 @@ export async function openDesks(
 }
 
 /** What some exchanges do with stops, beside the losing of answers: this one takes none. */
-const PROTECTIONS: Readonly<Record<string | number, string>> = { deaf: 'lose_answer', 5: 'refuse' };
+const PROTECTIONS: Readonly<Record<string | number, string>> = { deaf: 'lose_answer', 7: 'refuse' };
 
 /**
  * At the paper exchange every kind of stop is kept by somebody. What nobody may reduce by mistake has to be reserved: such an
  * account's targets would open the other side.
  */
-function protectedTraits(traits: Traits, { stops }: Venue, n: number): Traits {
+function protectedTraits(traits: Traits, { stops }: Venue, nth: number): Traits {
   if (!stops) return traits;
   const kinds = traits.reduceOnly ? stops.kinds : stops.reserving;
-  return { ...traits, ...kinds[Math.floor(n / 4) % kinds.length] };
+  return { ...traits, ...kinds[nth % kinds.length] };
 }
 
 export const stanceOf = (position: number, prefix: '' | 'prev_' = '') => ({

@@ -63,6 +63,7 @@ const LIKE_BYBIT: Partial<Traits> = {
 };
 const LIKE_OKX: Partial<Traits> = { able: { stop: 'position', moves: 'amend' } };
 const LIKE_ALPACA: Partial<Traits> = {
+  reduceOnly: false,
   manners: { reserves: true, endsWithPosition: false, stopsNeedPosition: false },
   able: { stop: 'sized', moves: 'amend' },
 };
@@ -91,7 +92,7 @@ const ON_PAPER: Venue = {
   nameOf: null,
   refusesLate: true,
   stops: {
-    kinds: [LIKE_BINANCE, LIKE_OKX, LIKE_BYBIT],
+    kinds: [LIKE_BINANCE, LIKE_ALPACA, LIKE_OKX, LIKE_BYBIT],
     reserving: [LIKE_ALPACA],
     unit: 0.001,
     least: 0,

@@ -70,7 +70,8 @@ export const protections: AddCommands = (noun, { output, config, does }) => {
     );
 };
 
-const KEPT = PROTECTION_STATES.filter((state) => state !== 'ended');
+/** What is over, or left at its broker, nobody looks after. */
+const KEPT = PROTECTION_STATES.filter((state) => state !== 'ended' && state !== 'left');
 
 const longestFirst = (one: KeptProtection, other: KeptProtection): number =>
   (one.unprotected_since ?? '') < (other.unprotected_since ?? '') ? -1 : 1;
@@ -79,7 +80,6 @@ const TONES: Readonly<Record<string, Tone>> = {
   standing: 'good',
   unprotected: 'bad',
   unwatched: 'warn',
-  left: 'warn',
 };
 
 /** `2026-11-17T11:02:16.581Z (41 s)`. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import type { Answer } from './ccxt-script.ts';
 import { type Expected, NONSENSE, placedAs, STOP_ID, stopDesk, told } from './ccxt-stops-desk.ts';
 import { NO_HURRY } from './paper-desk.ts';
@@ -186,6 +187,7 @@ describe('Bybit’s stop, as it goes out', () => {
       side: 'Sell',
       stopOrderType: 'StopLoss',
       execQty: '0.005',
+      execTime: `${Date.now()}`,
     };
     const target = { ...execution, orderId: 't1', stopOrderType: 'UNKNOWN' };
     const { stops, sent, asked } = await stopDesk('bybit', [
@@ -202,6 +204,14 @@ describe('Bybit’s stop, as it goes out', () => {
       route: 'GET /v5/order/history',
       fields: { category: 'linear', symbol: 'BTCUSDT', orderId: 'f1a0' },
     });
+  });
+
+  test('one in whose place another was set does not stand, whatever stands at its price', async () => {
+    const later = fired({ updatedTime: `${Date.now() + 60_000}` });
+    const { stops, sent, asked } = await stopDesk('bybit', [listed(later), listed(later), listed()]);
+    const replaced = sent({ replacedAt: timestamp(Date.now()) });
+    assert.equal(await stops.find(replaced, NO_HURRY), null);
+    assert.equal(told(asked[0] ?? assert.fail()).route, 'GET /v5/order/realtime');
   });
 
   test('what fired before it was set, at another price, or for the other side, was another', async () => {

@@ -311,7 +311,7 @@ test('stops that are missing are listed first, with since when, and each is show
   assert.deepEqual([none.code, none.err], [1, 'There is no such protection.\n']);
   const wrong = await run('protections', 'list', '--state', 'ended');
   assert.deepEqual([wrong.code, wrong.out], [2, '']);
-  assert.match(wrong.err, /^--state takes one of armed, standing, /);
+  assert.match(wrong.err, /^--state takes one of armed, standing, suspended, unprotected, unwatched\.\n$/);
 });
 
 test('an order that no broker can tell of is settled by its owner, with the password', async (t) => {

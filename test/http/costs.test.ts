@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUIDv7 } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { type Db, sql } from '../../src/data/engine/db.ts';
@@ -139,7 +140,13 @@ type Call = (method: Method, url: string, body?: unknown) => Promise<unknown>;
 async function asUser(
   { world, ask }: Scales,
   call: Call,
-  account: { readonly id: string; readonly token: string; readonly secret: string },
+  account: {
+    readonly id: string;
+    readonly token: string;
+    readonly secret: string;
+    /** The last of many, with a long history. */
+    readonly protections: readonly string[];
+  },
 ) {
   const now = world.clock.now();
   await ask(90, (n) =>
@@ -151,8 +158,13 @@ async function asUser(
   const order = { trading_account_id: account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 0.01 };
   await ask(60, () => call('POST', '/trading/order', order));
   await ask(100, (n) => call('PATCH', `/trading/accounts/${account.id}`, { name: `${n}`.padEnd(60, 'x') }));
-  for (const list of ['/trading/orders', '/trading/signals', '/settings/audit-log', '/trading/accounts'])
-    await ask(5, () => call('GET', `${list}?limit=200`));
+  const lists = ['/trading/orders', '/trading/signals', '/settings/audit-log', '/trading/accounts'];
+  for (const list of [...lists, '/trading/protections']) await ask(5, () => call('GET', `${list}?limit=200`));
+  await ask(5, () => call('GET', '/trading/protections?limit=200&state=standing'));
+  for (const id of account.protections) {
+    await ask(5, () => call('GET', `/trading/protections/${id}`));
+    await ask(60, () => call('POST', `/trading/protections/${id}/look`));
+  }
   await ask(5, () => call('GET', '/trading/overview'));
   for (const what of ['balance', 'positions']) await ask(20, () => call('GET', ofAccount(what)));
   await ask(20, () => call('POST', ofAccount('verify')));
@@ -187,7 +199,32 @@ async function enter(scales: Scales, { plan, isAdmin = false }: { plan: string; 
     ...(['POST', '/trading/accounts', { name: 'Paper', broker: 'paper', paper: { latency_ms: 0 } }] as const),
   );
   const { id, webhook_token: token, webhook_secret: secret } = made.body;
-  return { visitor, account: { id, token, secret } };
+  const protections = await protectedBefore(world, { user: visitor.user.id, account: id });
+  return { visitor, account: { id, token, secret, protections: protections.slice(-1) } };
+}
+
+/** So many have ended that they fill a page, and one was moved more often than is shown. */
+async function protectedBefore({ db }: World, of: { readonly user: string; readonly account: string }) {
+  const ids = Array.from({ length: 300 }, () => randomUUIDv7());
+  const at = '2026-07-01T00:00:00.000Z';
+  await db.commit(
+    ids.map(
+      (
+        id,
+      ) => sql`insert into protections (id, version, user_id, trading_account_id, broker_name, simulation, symbol, instrument,
+          side, state, set_by, created_at, ended_at)
+        values (${id}, 1, ${of.user}, ${of.account}, 'paper', ${false}, 'BTCUSDT', 'BTCUSDT', 'long', 'ended', ${id}, ${at}, ${at})`,
+    ),
+  );
+  const last = ids.at(-1) ?? '';
+  await db.commit(
+    Array.from(
+      { length: 900 },
+      () => sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
+        values (${last}, ${at}, 'moved', '1', '2', null)`,
+    ),
+  );
+  return ids;
 }
 
 async function bySession(scales: Scales, who: { plan: string; isAdmin?: boolean }) {

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../src/data/engine/db.ts';
 import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
@@ -85,7 +84,7 @@ test('one that was accepted is kept from older workers, and worked off in its tu
 
   await leave();
   await world.send(trader, { action: 'long_exit' });
-  const ends = await until(
+  const ends = await world.eventually(
     () =>
       Promise.all(
         [entry, exit].map(
@@ -111,13 +110,5 @@ const answers = async ({ world }: Pick<Desk, 'world'>, expected: number) => {
     const fields = { action: 'protect', quantity: undefined, stop_loss: 59_000 };
     return (await world.send(stranger, fields)).status;
   };
-  await until(probe, (status) => status === expected);
+  await world.eventually(probe, (status) => status === expected);
 };
-
-async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
-  for (const begun = performance.now(); ; await pause(10)) {
-    const seen = await read();
-    if (isSo(seen)) return seen;
-    assert.ok(performance.now() - begun < 20_000, `it never came to that: ${JSON.stringify(seen)}`);
-  }
-}

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../src/data/engine/db.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import type { ShownProtection } from '../../src/domain/protection/shown.ts';
@@ -40,19 +39,6 @@ async function openDesk(t: TestContext) {
   return { world, trader, ...deskOf(world, trader) };
 }
 
-const PATIENCE_MS = 20_000;
-
-/** Asked again and again, until it is so. */
-async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
-  const begun = performance.now();
-  for (;;) {
-    const seen = await read();
-    if (isSo(seen)) return seen;
-    assert.ok(performance.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
-    await pause(20);
-  }
-}
-
 function deskOf(world: World, trader: Trader) {
   const account = `/trading/accounts/${trader.account.id}`;
   const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
@@ -74,7 +60,7 @@ function deskOf(world: World, trader: Trader) {
     positions: async () => (await get<{ items: Position[] }>(`${account}/positions`)).items,
     protections: async (query = '') => (await get<Page<Item>>(`/trading/protections${query}`)).items,
     standing: (id: string | null | undefined) =>
-      until(
+      world.eventually(
         () => get<Item & { history: { what: string; by: string | null }[] }>(`/trading/protections/${id}`),
         ({ state }) => state === 'standing',
       ),
@@ -107,7 +93,7 @@ describe('an order that asks for protection', () => {
     assert.equal(held?.closed_by_protection, null);
 
     await price(61_100);
-    const moved = await until(
+    const moved = await world.eventually(
       () => get<Item>(`/trading/protections/${id}`),
       ({ take_profit, stop_loss }) => take_profit[0]?.filled === 0.5 && stop_loss === fill,
     );
@@ -118,7 +104,7 @@ describe('an order that asks for protection', () => {
     assert.equal(target?.protection, null);
 
     await price(59_000);
-    const ended = await until(
+    const ended = await world.eventually(
       () => protections('?state=ended'),
       ({ length }) => length === 1,
     );
@@ -148,7 +134,7 @@ describe('an order that asks for protection', () => {
 
 describe('POST /trading/order', () => {
   test('takes what is to protect an entry, and protect moves and removes it', async (t) => {
-    const { order, standing, record, get } = await openDesk(t);
+    const { world, order, standing, record, get } = await openDesk(t);
     const { body: entry } = await order({
       quantity: 2,
       stop_loss: 59_000,
@@ -164,7 +150,7 @@ describe('POST /trading/order', () => {
     assert.equal(moved.body.status, 'done');
     assert.deepEqual(moved.body.ignored, ['quantity']);
     assert.equal(moved.body.protection?.id, id);
-    const after = await until(
+    const after = await world.eventually(
       () => get<Item & { set_by: string }>(`/trading/protections/${id}`),
       ({ stop_loss, state }) => stop_loss === 59_500 && state === 'standing',
     );
@@ -179,7 +165,7 @@ describe('POST /trading/order', () => {
 
     const removed = await order({ action: 'protect', stop_loss: 'none' });
     assert.equal(removed.body.status, 'done');
-    await until(
+    await world.eventually(
       () => get<Item>(`/trading/protections/${id}`),
       ({ stop_loss }) => stop_loss === null,
     );
@@ -406,12 +392,12 @@ describe('GET /trading/protections', () => {
     const look = () => world.as<Item & Problem>(trader, 'POST', `${url}/look`);
     const looked = await look();
     assert.deepEqual([looked.status, looked.body.id], [202, body.protection?.id]);
-    await until(
+    await world.eventually(
       async () => (await world.as<Item>(trader, 'GET', url)).body,
       (seen) => seen.seen_at !== seen_at,
     );
     await order({ action: 'close' });
-    await until(
+    await world.eventually(
       () => protections('?state=ended'),
       ({ length }) => length === 1,
     );
@@ -426,12 +412,36 @@ describe('GET /trading/protections', () => {
   });
 });
 
+test('a look costs what its own account costs: at another one nothing is looked at', async (t) => {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '600' } });
+  const paper = { latency_ms: 0, price: { BTCUSDT: 60_000 } };
+  const trader = await world.makeTrader({}, { paper });
+  const other = await world.addAccount(trader, { name: 'Other', paper });
+  const { body: first } = await world.send(trader, { stop_loss: '10%' });
+  const { body: second } = await world.send(other, { stop_loss: '10%' });
+  const { standing } = deskOf(world, trader);
+  await standing(second.protection?.id);
+  const { id } = await standing(first.protection?.id);
+  const books = async () =>
+    (await world.db.all<{ book: string }>(sql`select book from paper_stops where status = 'standing'`)).map(
+      ({ book }) => book,
+    );
+  // Whoever looks next sees that somebody has taken the stops away.
+  await world.setPaper(trader, paper);
+  await world.setPaper(other, paper);
+  await world.db.commit([sql`update paper_stops set status = 'cancelled' where status = 'standing'`]);
+  await world.as(trader, 'POST', `/trading/protections/${id}/look`);
+  assert.deepEqual(await world.eventually(books, (all) => all.includes(trader.account.id)), [
+    trader.account.id,
+  ]);
+});
+
 test('what protection closed is counted, and stands in the CSV', async (t) => {
   const { world, trader, order, price, get, standing } = await openDesk(t);
   const { body } = await order({ quantity: 1, stop_loss: 59_000 });
   await standing(body.protection?.id);
   await price(58_900);
-  const closes = await until(
+  const closes = await world.eventually(
     async () => (await get<Page<OrderRecord>>('/trading/orders?source=protection')).items,
     ({ length }) => length === 1,
   );

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { findOrder } from '../../src/data/orders/orders.ts';
+import { knownOf } from '../../src/data/orders/protections.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import { openWorld } from '../world.ts';
 
@@ -18,15 +19,7 @@ async function openDesk(t: TestContext, sweepSeconds = 1) {
   const account = `/trading/accounts/${trader.account.id}`;
   let alerts = 0;
   const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
-  async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
-    const begun = performance.now();
-    for (;;) {
-      const seen = await read();
-      if (isSo(seen)) return seen;
-      assert.ok(performance.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
-      await pause(20);
-    }
-  }
+  const until = world.eventually;
   const protections = () => get<Protections>('/trading/protections');
   return {
     world,
@@ -189,6 +182,19 @@ describe('a bad day', () => {
     assert.deepEqual([close?.status, close?.exit_reason], ['filled', 'unprotected']);
   });
 
+  test('a protective close whose fill somebody else than its worker finds: the strategy stays out all the same', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    await alert('buy', 0, 1);
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    const close = await findOrder(world.db, body.order_id);
+    assert.ok(close);
+    await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'unprotected' }));
+    const again = await alert('buy', 1, 2);
+    assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
+  });
+
   test('a level on the wrong side of the market trades nothing', async (t) => {
     const { alert, closes } = await openDesk(t);
     const entry = await alert('buy', 0, 1, { stop_loss: 61_000 });
@@ -205,5 +211,50 @@ describe('a bad day', () => {
     await price(58_000);
     await ended();
     assert.equal((await closes()).length, 1);
+  });
+});
+
+interface Held {
+  readonly quantity: number;
+  readonly in_sync: boolean | null;
+  readonly closed_by_protection: number | null;
+  readonly protection: { take_profit: readonly { quantity: number; filled: number }[] } | null;
+}
+
+describe('a target that is filled in part and rests', () => {
+  test('shows what it has filled, counts as closed at once, and stands in the history at its end', async (t) => {
+    const { alert, standing, change, get, world, trader, closes } = await openDesk(t);
+    await alert('buy', 0, 2, { stop_loss: '5%', take_profit: [{ at: 61_000, percent: 50 }] });
+    await standing();
+    const held = async () =>
+      (await get<{ items: Held[] }>(`/trading/accounts/${trader.account.id}/positions`)).items[0];
+    await world.eventually(held, (seen) => seen?.protection?.take_profit[0]?.quantity === 1);
+    await change({ paper: { fill: 'partial', price: { BTCUSDT: 61_100 } } });
+    const isPartly = (seen: Held | undefined) =>
+      (seen?.protection?.take_profit[0]?.filled ?? 0) > 0 && seen?.in_sync === true;
+    const partly = await world.eventually(held, isPartly);
+    const filled = partly?.protection?.take_profit[0]?.filled ?? 0;
+    assert.ok(filled < 1, `${filled} of 1 is a part`);
+    assert.deepEqual(
+      [partly?.quantity, partly?.closed_by_protection],
+      [Number((2 - filled).toFixed(8)), filled],
+    );
+    assert.deepEqual(await closes(), [], 'it has not ended');
+    await change({ paper: { fill: 'full' } });
+    // Where the strategy is to stand counts less that: nothing is bought back.
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.fill_quantity], ['filled', 1]);
+    // Half of three: what it has closed already is a part of that.
+    const after = await world.eventually(held, (seen) => seen?.quantity === 1.5 && seen.in_sync === true);
+    assert.equal(after?.closed_by_protection, 1.5);
+    const made = await closes();
+    assert.equal(
+      made.reduce((sum, { fill_quantity }) => sum + (fill_quantity ?? 0), 0),
+      1.5,
+      'each fill stands in the history once',
+    );
+    assert.ok(made.every(({ exit_reason }) => exit_reason === 'take_profit'));
+    const { todo } = await get<{ todo: { kind: string }[] }>('/trading/overview');
+    assert.deepEqual(todo, []);
   });
 });

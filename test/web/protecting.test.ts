@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { assertClean, barriers, logIn, onStage, scrollsSideways } from './stage.ts';
+import { assertClean, barriers, logIn, onStage, scrollsSideways, sideways } from './stage.ts';
 
 interface Position {
   readonly symbol: string;
@@ -14,6 +14,10 @@ interface Position {
     readonly id: string;
     readonly state: string;
     readonly stop_loss: number | null;
+    readonly take_profit: readonly unknown[];
+    readonly trailing_stop: null | { readonly activate_at: number | null };
+    readonly break_even: null | { readonly at: number | 'tp1'; readonly to: number };
+    readonly time_stop_at: string | null;
   };
 }
 
@@ -111,6 +115,46 @@ await onStage(
       await pressFor(drawer.getByRole('button', { name: 'Move the stop to 59,500' }));
       await drawer.waitFor({ state: 'detached' });
       await row.getByText('59,500').waitFor();
+      const focused = await page.evaluate('document.activeElement?.getAttribute("aria-label")');
+      assert.equal(focused, 'Change what protects BTCUSDT', 'the focus is where it came from');
+    });
+
+    await test('asks from where on a stop trails, how far beyond the entry it goes, and for a time', async () => {
+      const type = async (name: string, text: string) => {
+        await drawer.getByRole('textbox', { name, exact: true }).focus();
+        await typeStop(text);
+      };
+      await openDrawer();
+      await type('Trails by', '400');
+      await type('Trails from', '61000');
+      await drawer.getByRole('combobox', { name: 'Break even' }).selectOption('price');
+      await type('Break even at', '60500');
+      await type('Break even, beyond the entry', '5 points');
+      await type('Close at', '23:30 UTC');
+      await sentence.getByText('once the price was at 61,000').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.setViewportSize({ width: 360, height: 780 });
+      assert.deepEqual(await sideways(page), []);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await pressFor(drawer.getByRole('button', { name: 'Change what protects it' }));
+      await drawer.waitFor({ state: 'detached' });
+      const { average_price, protection } = await held('BTCUSDT');
+      assert.equal(protection?.trailing_stop?.activate_at, 61_000);
+      assert.equal(protection?.break_even?.at, 60_500);
+      assert.ok(Math.abs((protection?.break_even?.to ?? 0) - average_price - 5) < 0.11, 'on the tick');
+      assert.ok(protection?.time_stop_at);
+    });
+
+    await test('removes the close by the clock, and leaves the rest', async () => {
+      await openDrawer();
+      await pressFor(drawer.getByRole('button', { name: 'remove that' }));
+      await sentence.getByText('It is not closed by the clock any more.').waitFor();
+      await pressFor(drawer.getByRole('button', { name: 'Remove the close by the clock' }));
+      await drawer.waitFor({ state: 'detached' });
+      const { protection } = await held('BTCUSDT');
+      assert.equal(protection?.time_stop_at, null);
+      assert.equal(protection?.trailing_stop?.activate_at, 61_000);
+      assert.equal(protection?.stop_loss, 59_500);
     });
 
     await test('has a story of every move', async () => {
@@ -154,6 +198,32 @@ await onStage(
       await page.getByRole('heading', { name: 'What protects it' }).waitFor();
       assert.deepEqual(await barriers(page), []);
       assert.equal(await scrollsSideways(page), false);
+    });
+
+    await test('an entry takes the account’s defaults, and declines one of them', async () => {
+      await stage.call(`/trading/accounts/${lab.id}`, {
+        method: 'PATCH',
+        body: { protection_defaults: { '*': { stop_loss: '2%', take_profit: '4%' } } },
+      });
+      await open('/');
+      await page.keyboard.press('t');
+      const trade = page.getByRole('complementary', { name: 'Trade' });
+      await trade.getByLabel('Account').selectOption({ label: 'Lab, paper, no real money' });
+      await trade.getByRole('combobox', { name: 'Symbol' }).focus();
+      await page.keyboard.type('XRPUSDT');
+      await page.keyboard.press('Escape');
+      await trade.getByLabel('Quantity').focus();
+      await page.keyboard.type('20');
+      await trade.getByText('with stop, target by default').waitFor();
+      await pressFor(trade.getByText('Stop, target and more'));
+      await pressFor(trade.getByRole('button', { name: 'decline it (the targets by default)' }));
+      await trade.getByText('with no target; stop by default').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await pressFor(trade.getByRole('button', { name: /^Buy 20 XRPUSDT/ }));
+      await page.getByRole('heading', { name: 'What protects it' }).waitFor();
+      const { protection } = await held('XRPUSDT');
+      assert.deepEqual(protection?.take_profit, []);
+      assert.ok(protection?.stop_loss);
     });
 
     await test('a stop that was hit leads to who set it, and back', async () => {

@@ -347,7 +347,7 @@ describe('a protection in words', () => {
     const refused = line('refused', 'too many');
     assert.deepEqual(gathered([line('set'), refused, refused, refused]).map(moveInWords), [
       'set at 64,000',
-      'the broker refused it at 64,000 3 times: too many',
+      'the broker refused it 3 times at 64,000: too many',
     ]);
   });
 

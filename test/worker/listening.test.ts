@@ -294,3 +294,24 @@ describe('Listening', () => {
     assert.equal(streams.length, 1);
   });
 });
+
+test('Of an account that is held, what happened is told apart from what may have while nobody listened', async () => {
+  const heard: (string | null)[] = [];
+  const line = {
+    watch(tell: (hint: OrderHint | null) => void) {
+      tell(null);
+      tell({ clientOrderId: 'a stop', brokerRef: null } as unknown as OrderHint);
+      return new Promise<void>(() => {});
+    },
+  } as unknown as Line;
+  const listening = createListening({
+    connections: { use: (_target, task) => task(line) } as Pick<Connections, 'use'>,
+    askForLook: async () => {},
+    onHint: (_account, hint) => heard.push(hint === null ? null : hint.clientOrderId),
+    log: { warn() {} },
+  });
+  listening.hold('one' as AccountId, true);
+  await until(() => heard.length === 2);
+  listening.close();
+  assert.deepEqual(heard, [null, 'a stop']);
+});

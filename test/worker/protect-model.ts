@@ -91,7 +91,6 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   /** What was closed by protective orders, as the exchange has it. */
   const fills = new Map<string, { quantity: Decimal; price: Decimal }>();
   const breaches: string[] = [];
-  /** Each time that more than one stop of the whole stands. */
   const capabilities = {
     ...{ stop: ways.stop, moves: ways.moves, reserves: ways.reserves, reduceOnly: !ways.reserves },
     ...{
@@ -325,6 +324,9 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
         remove: ({ clientOrderId, brokerRef, price: at }) =>
           question(() => {
             const stop = standing().find((each) => isMeant(each, clientOrderId, brokerRef, at));
+            // Where nothing is reserved another one stands first, or nothing is held.
+            if (stop && !ways.reserves && standing().length === 1 && held !== ZERO)
+              breaches.push(`the only stop, at ${stop.price}, was taken away while ${held} was held`);
             if (stop) stop.leavesIn = cancelsLate() ? 3 : 0;
             if (stop?.leavesIn === 0) end(stop);
           }),
@@ -344,13 +346,14 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
           question((): StopState | null => {
             const stop =
               ways.names === 'none'
-                ? // The last one that triggered, whatever its price was by then.
+                ? // One that stands at this price, whoever set it; else the last one that triggered, whatever its price was by then.
+                  (standing().find((each) => !replacedAt && each.hiddenFor <= 0 && each.price === at) ??
                   stops.findLast(
                     ({ status, triggeredAt = sentAt }) =>
                       status === 'triggered' &&
                       triggeredAt > sentAt &&
                       (!replacedAt || triggeredAt <= replacedAt),
-                  )
+                  ))
                 : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
             if (stop.status !== 'standing' && stop.untoldFor-- > 0) return null;

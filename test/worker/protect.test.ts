@@ -6,7 +6,13 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
-import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  type OrderId,
+  timestamp,
+  type UserId,
+} from '../../src/domain/ids.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
 import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
@@ -397,3 +403,37 @@ describe('what protects a position, through random lives of it', () => {
       );
     });
 });
+
+describe('a broker that has one stop of the position', () => {
+  it('may show it for once under a name that nobody gave it: ours stays what it is', async () => {
+    const ways: Ways = { stop: 'position', moves: 'set', reserves: false, names: 'ours', renames: false };
+    const lived = life(ways, wanted(), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    const before = lived.saved().legs.map(({ clientOrderId, brokerRef }) => ({ clientOrderId, brokerRef }));
+    const port = lived.exchange.line.stops as Mutable<NonNullable<typeof lived.exchange.line.stops>>;
+    const { standing } = port;
+    port.standing = async (instrument) =>
+      (await standing(instrument)).map((stop) => ({
+        ...stop,
+        clientOrderId: `${stop.clientOrderId}x` as ClientOrderId,
+        brokerRef: `${stop.brokerRef}x`,
+      }));
+    await lived.pass();
+    await lived.pass();
+    port.standing = standing;
+    assert.equal(before.length, 1);
+    assert.deepEqual(
+      lived.saved().legs.map(({ clientOrderId, brokerRef }) => ({ clientOrderId, brokerRef })),
+      before,
+    );
+    lived.exchange.priced(decimal(85));
+    await lived.pass();
+    assert.deepEqual(
+      [...lived.recorded].map(([id, filled]) => [id, filled]),
+      [[before[0]?.clientOrderId, decimal(5)]],
+    );
+  });
+});
+
+type Mutable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };

@@ -4,9 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Broker, BrokerBusy, type Instrument } from '../../src/broker/broker.ts';
-import type { AccountId, UserId } from '../../src/domain/ids.ts';
+import type { Account } from '../../src/data/accounts/accounts.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { putOffProtections } from '../../src/data/orders/protections.ts';
+import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import type { Protection } from '../../src/domain/protection/protection.ts';
+import { createSweepTurns } from '../../src/worker/lane/sweep-turns.ts';
 import { discretion } from '../../src/worker/line/discretion.ts';
-import { type Errand, onErrand } from '../../src/worker/line/errand.ts';
+import { currentErrand, type Errand, onErrand } from '../../src/worker/line/errand.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
 import { openLine } from '../../src/worker/line/line.ts';
 import { createRates, type Venue } from '../../src/worker/line/rates.ts';
@@ -109,7 +114,7 @@ describe('Sweeps', () => {
     const begun: string[] = [];
     const place = sweeps.queue(venue, 'sweep', () => begun.push('left'));
     sweeps.queue(venue, 'sweep', () => begun.push('stayed'));
-    assert.ok(place && place.inMs > 0);
+    assert.ok(place);
     place.leave();
     now += MINUTE_MS;
     t.mock.timers.tick(MINUTE_MS);
@@ -162,5 +167,112 @@ describe('Behind a gate that was closed', () => {
     const answers = await Promise.all([exit, ...entries]);
     for (const { body } of answers) assert.equal(body.status, 'filled');
     assert.deepEqual(broker.trades(), ['sell 1', ...entering.map(() => 'buy 1')]);
+  });
+});
+
+describe('A look at what protects positions', () => {
+  const ACCOUNT = 'one' as AccountId;
+  const NOW = Date.parse('2026-11-17T12:00:00Z');
+  const STANDING = {
+    ...{ state: 'standing', wantedBy: [], closesFor: null, suspendedAt: null, legs: [], timeStopAt: null },
+    ...{ trail: null, breakEven: null, targets: [], stop: null, seenAt: null, unprotectedSince: null },
+    dueAt: timestamp(NOW),
+  } as unknown as Protection;
+
+  /** Nobody may sweep before it is said. */
+  function openTurns() {
+    const begins: (() => void)[] = [];
+    const happened: string[] = [];
+    const turns = createSweepTurns({
+      clock: { now: () => NOW },
+      rules: { sweepMs: SWEEP_MS, followMs: 2_000 },
+      sweeps: {
+        queue(_venue, kind, begin) {
+          begins.push(begin);
+          return { leave: () => happened.push(`left the line for a ${kind}`) };
+        },
+        run: (_venue, kind, work, errand) => {
+          happened.push(`${kind} as ${errand}`);
+          return work();
+        },
+        lateMs: () => 0,
+      },
+      putOff: async (_account, until) =>
+        void happened.push(`put off for ${(Date.parse(until) - NOW) / 1000} s`),
+      begin: () => happened.push('turn'),
+    });
+    const account = { id: ACCOUNT, brokerName: 'binance', environment: 'live' } as Account;
+    return {
+      happened,
+      come: () => begins.shift()?.(),
+      take: (change: Partial<Protection>, isUrgent = false) =>
+        turns.take({ account, all: [{ ...STANDING, ...change }], isUrgent }, async () => {
+          happened.push(`looked, ${currentErrand()}`);
+        }),
+    };
+  }
+
+  test('waits for its turn where all stands as it should, and no verifier takes it for a dead worker’s meanwhile', async () => {
+    const { take, come, happened } = openTurns();
+    assert.equal(await take({}), 'waits');
+    assert.equal(await take({}), 'waits');
+    assert.equal(await take({ dueAt: timestamp(NOW + MINUTE_MS) }), 'waits');
+    assert.deepEqual(happened.splice(0), ['put off for 60 s', 'put off for 60 s']);
+    come();
+    assert.equal(await take({}), 'looked');
+    assert.deepEqual(happened, ['turn', 'sweep as sweep', 'looked, exit']);
+  });
+
+  for (const [what, change, isUrgent] of [
+    ['something has happened', {}, true],
+    ['a stop is missing', { state: 'armed' }, false],
+    ['an order’s wish is to be taken in', { wantedBy: ['order' as OrderId] }, false],
+    ['its time has come', { timeStopAt: timestamp(NOW) }, false],
+    ['it is to be closed', { closesFor: 'stop_loss' }, false],
+  ] as const)
+    test(`waits for nobody where ${what}, and leaves the line`, async () => {
+      const { take, happened } = openTurns();
+      await take({});
+      assert.equal(await take(change, isUrgent), 'looked');
+      assert.deepEqual(happened.slice(1), ['left the line for a sweep', 'looked, protection']);
+    });
+
+  test('every 5 s at a position that an order of unknown fate may open is a sweep after ten minutes', async () => {
+    const { take } = openTurns();
+    const forsaken = { state: 'armed', wantedBy: ['order' as OrderId] } as const;
+    const since = (minutes: number) => ({
+      ...forsaken,
+      unprotectedSince: timestamp(NOW - minutes * MINUTE_MS),
+    });
+    assert.equal(await take(since(9)), 'looked');
+    assert.equal(await take(since(11)), 'waits');
+  });
+
+  test('is not made for an order in another symbol; and what is put off is nobody’s to claim', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const looks = async () =>
+      Number(
+        /protection_calls_total\{call="standing",outcome="answered"\} (\d+)/.exec(
+          (await world.request<string>({ method: 'GET', url: '/metrics' })).body,
+        )?.[1] ?? 0,
+      );
+    const due = () =>
+      world.db.get<{ due_at: string; version: number; state: string }>(sql`select * from protections`);
+    await world.send(trader, { action: 'long_entry', stop_loss: '2%' });
+    while ((await due())?.state !== 'standing') await pause(20);
+    const before = await looks();
+    assert.ok(before > 0);
+    // Each is executed after the look that the one before it would have caused.
+    for (const action of ['long_entry', 'close_long', 'long_entry'])
+      await world.send(trader, { action, symbol: 'ETHUSDT' });
+    assert.equal(await looks(), before);
+    await world.send(trader, { action: 'long_entry' });
+    while ((await looks()) === before) await pause(20);
+
+    const until = timestamp(Date.now() + MINUTE_MS);
+    const stands = await due();
+    await world.db.commit([putOffProtections(trader.user.id, trader.account.id, until)]);
+    assert.deepEqual([(await due())?.due_at, (await due())?.version], [until, stands?.version]);
   });
 });

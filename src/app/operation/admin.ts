@@ -29,7 +29,8 @@ import {
 } from '../../data/orders/dead-letters.ts';
 import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
 import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders/orders.ts';
-import { type Denial, deny } from '../../domain/denial.ts';
+import { keptProtections } from '../../data/orders/protections.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/identity/email.ts';
 import { weakness } from '../../domain/identity/password.ts';
 import {
@@ -42,6 +43,7 @@ import {
   type UserId,
 } from '../../domain/ids.ts';
 import { effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
+import { leftOrders } from '../../domain/protection/left.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/host/hosts.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
@@ -326,10 +328,16 @@ export async function readUser({ db, clock, plans }: UserDeps, id: string) {
 /** A deactivation holds from the user's next request on: every way in looks at `is_active`. */
 export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: string, change: UserChange) {
   const { isActive, plan, planExpiresAt } = change;
+  const isLeaving = isActive === false && isUuid(id);
+  // What protects positions stays at their brokers, and is looked after as before: nobody but the user can tell us otherwise.
+  const left = isLeaving ? (await keptProtections(deps.db, id as UserId)).flatMap(leftOrders) : [];
   const deed: Deed = {
     action: 'user_change',
     resource: { type: 'user', id: shortened(id) },
-    metadata: { is_active: isActive, plan, plan_expires_at: planExpiresAt },
+    metadata: {
+      ...{ is_active: isActive, plan, plan_expires_at: planExpiresAt },
+      ...(left.length > 0 && { left }),
+    },
   };
   if (!isUuid(id)) return refuse(deps, by, deed, noSuch('user'));
   if (plan !== undefined && !Object.hasOwn(deps.plans, plan)) {
@@ -345,7 +353,8 @@ export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: s
   if (lost === 'acting') return refuse(deps, by, deed, deny('user_deactivated'));
   if (lost !== null) return refuse(deps, by, deed, noSuch('user'));
   if (isActive === false) deps.changes.ofAccess(id as UserId);
-  return readUser(deps, id);
+  const user = await readUser(deps, id);
+  return isDenial(user) || left.length === 0 ? user : { ...user, left };
 }
 
 export async function revokeSessionAsAdmin(

@@ -10,7 +10,7 @@ import {
   shownVerification,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
-import { noteOpened } from '../../data/orders/protections.ts';
+import { knownOf } from '../../data/orders/protections.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
@@ -122,7 +122,7 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
   const lost = await db.commit([
     concludeLook(order.id, verdict),
-    ...(after === order ? [] : [...saveOrder(after), ...noteOpened(after)]),
+    ...(after === order ? [] : [...saveOrder(after), ...knownOf(after)]),
     ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
   ]);
   if (lost) {

@@ -4,6 +4,7 @@
 import type { Db } from '../../data/engine/db.ts';
 import { endCheck, findOpenCheck } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
+import { knownOf } from '../../data/orders/protections.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isUuid, type OrderId } from '../../domain/ids.ts';
@@ -46,6 +47,7 @@ export async function settleOrder(
     }
     const lost = await deps.db.commit([
       ...saveOrder(after),
+      ...knownOf(after),
       // A leg of it that is still open is followed on.
       ...(openLeg(after) ? [] : [endCheck(order.id)]),
       audit(owner.context, about(after, settlement), deps.clock.now()),

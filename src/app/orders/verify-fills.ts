@@ -12,7 +12,7 @@ import {
   hasLostChecks,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
-import { isProtected, noteOpened } from '../../data/orders/protections.ts';
+import { isProtected, knownOf } from '../../data/orders/protections.ts';
 import type { Counters } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
@@ -62,7 +62,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const order = await findOrder(db, check.orderId);
   if (!order) return;
   const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
-  const changes = after === order ? [] : [...saveOrder(after), ...noteOpened(after)];
+  const changes = after === order ? [] : [...saveOrder(after), ...knownOf(after)];
   const lost = await db.commit([
     concludeCheck(check, verdict),
     ...changes,
@@ -99,7 +99,7 @@ export async function tellOfFill(
   if (isSame) return;
   try {
     if (after.wish || (await isProtected(db, after.accountId)))
-      await mailbox.tell(after.userId, { kind: 'recover', filled: after.accountId });
+      await mailbox.tell(after.userId, { kind: 'recover', accountId: after.accountId });
   } catch (fault) {
     log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it');
   }

@@ -2,21 +2,29 @@
 
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { isOwner } from '../../data/orders/for-workers.ts';
-import { insertOrder, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
+import { insertOrder, lastTraded, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
 import {
   keptProtections,
   noteProtection,
   noteUnprotected,
+  partlyStopped,
   putOffProtections,
   saveProtection,
   stoppedBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
-import { toNumberOrNull } from '../../domain/decimal.ts';
+import { type Decimal, sign, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
+import { positionAfter } from '../../domain/orders/position.ts';
 import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
-import type { ExitReason, Protection } from '../../domain/protection/protection.ts';
+import {
+  CLOSED_ELSEWHERE,
+  type ExitReason,
+  type Protection,
+  type ProtectiveLeg,
+  wantsSomething,
+} from '../../domain/protection/protection.ts';
 import { changesOf, type HistoryLine, type ToldEntry } from '../../domain/protection/told.ts';
 import { EXIT_WORDS, protectionText } from '../../domain/told/protection-words.ts';
 import type { Saved, WorkerProtections } from '../../worker/protections.ts';
@@ -43,11 +51,13 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     besides: readonly Statement[] = [],
   ): Promise<Saved | 'fingerprint'> {
     const now = clock.now();
+    const counted = withCounted(protection);
     const { history, audit: entries } = changesOf(before, protection, now);
     const isFirst = before.unprotectedMs === null && protection.unprotectedMs !== null;
     const failed = await db.commit([
       isOwner(protection.userId, token),
-      saveProtection(protection, timestamp(now)),
+      saveProtection(counted, timestamp(now)),
+      ...partlyStopped(protection),
       ...besides,
       ...history.map((line) => noteProtection(protection.id, timestamp(now), line)),
       ...entries.map((entry) => audited(protection, entry, now)),
@@ -59,14 +69,23 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     if (isFirst) deps.counters?.positionProtected(venueOf(protection), protection.unprotectedMs ?? 0);
     for (const { action } of entries)
       if (action === 'protection_restored') deps.counters?.protectionRestored();
-    return { ...protection, version: protection.version + 1 };
+    return { ...counted, version: protection.version + 1 };
+  }
+
+  /** One that ends while by our own record its position is held: somebody else has closed that. */
+  async function withReason(protection: Protection, before: Protection): Promise<Protection> {
+    if (protection.state !== 'ended' || protection.reason !== before.reason) return protection;
+    const last = await lastTraded(db, protection);
+    const held = (last && positionAfter(last)) ?? ZERO;
+    const isHeld = sign(held) === (protection.side === 'long' ? 1 : -1);
+    return isHeld && wantsSomething(protection) ? { ...protection, reason: CLOSED_ELSEWHERE } : protection;
   }
 
   return {
     kept: (user, account) => keptProtections(db, user, account ?? null),
     orders: (ids) => ordersByIds(db, ids),
     async save(protection, before, token) {
-      const saved = await commit(protection, before, token);
+      const saved = await commit(await withReason(protection, before), before, token);
       return saved === 'fingerprint' ? 'changed' : saved;
     },
     async record(protection, before, token, { leg, fills, left, unitValue }) {
@@ -81,7 +100,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         ...made.flatMap(({ order, print }) => [
           insertOrder(order, print),
           ...saveOrder(order),
-          ...stoppedBy(order),
+          ...stoppedBy(order, order.exitReason === 'take_profit' ? countedOf(before, leg) : ZERO),
         ]),
         ...made.flatMap(({ order }) => told(protection, order, now)),
       ]);
@@ -112,6 +131,16 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     },
   };
 }
+
+/** What rests and is filled in part counts as closed from now on. */
+const withCounted = (protection: Protection): Protection => {
+  const isCounted = protection.legs.every(({ filled, counted = ZERO }) => filled === counted);
+  const legs = protection.legs.map((leg) => ({ ...leg, counted: leg.filled }));
+  return isCounted ? protection : { ...protection, legs };
+};
+
+const countedOf = ({ legs }: Protection, { clientOrderId }: ProtectiveLeg): Decimal =>
+  legs.find((leg) => leg.clientOrderId === clientOrderId)?.counted ?? ZERO;
 
 const closed = (reason: ExitReason, { id }: Order): HistoryLine => ({
   what: reason,

@@ -9,6 +9,7 @@ import {
   listProtections,
   type ProtectionFilter,
   protectionsOfOrders,
+  standingProtection,
   unitValueOf,
 } from '../../data/orders/protections-read.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
@@ -90,7 +91,7 @@ export async function lookAtProtection(deps: LookDeps, owner: Owner, id: string)
     metadata: { trading_account_id: protection.accountId, ...(denial ? { code: denial.code } : {}) },
   });
   if (denial) return denial;
-  await deps.mailbox.tell(owner.id, { kind: 'recover' });
+  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId });
   return shown(found);
 }
 
@@ -116,8 +117,12 @@ export async function protectionFor(
   order: Order,
 ): Promise<Protection | null> {
   if (!order.wish) return null;
-  const found = await protectionsOfOrders(db, [order]).catch(() => null);
-  return found?.get(order.id) ?? null;
+  try {
+    const standing = await standingProtection(db, order);
+    return standing ?? (await protectionsOfOrders(db, [order])).get(order.id) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 interface HeldPosition {

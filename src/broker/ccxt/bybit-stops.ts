@@ -131,13 +131,18 @@ export function bybitStops(kind: AccountKind): StopWords {
     },
 
     lookUps(stop) {
-      const { market, side, price, since } = stop;
+      const { market, side, price, since, until } = stop;
       const { method, args, read } = kept(market);
       const named = { category: 'linear', symbol: market.id, limit: LIMIT };
       return [
-        question(method, args, (body) =>
-          stopAmong(read(body), (one) => one.side === side && one.price === price),
-        ),
+        // In whose place another was set does not stand any more: what stands at its price is that one.
+        ...(Number.isFinite(until)
+          ? []
+          : [
+              question(method, args, (body) =>
+                stopAmong(read(body), (one) => one.side === side && one.price === price),
+              ),
+            ]),
         // What has just ended too, which the history has a moment later.
         question(
           'privateGetV5OrderRealtime',
@@ -148,7 +153,8 @@ export function bybitStops(kind: AccountKind): StopWords {
         // A stop that was moved keeps the place in those lists that it had when it was first set.
         question('privateGetV5ExecutionList', [{ ...named, startTime: Math.floor(since) }], (body) => {
           const rows = each(listOf(body), (row) => (text(row, 'orderId') ? row : undefined));
-          const refs = rows?.flatMap((row) => (isStopLoss(row, side) ? (text(row, 'orderId') ?? []) : []));
+          const isIts = (row: Row) => isStopLoss(row, side) && Number(text(row, 'execTime')) <= until;
+          const refs = rows?.flatMap((row) => (isIts(row) ? (text(row, 'orderId') ?? []) : []));
           return refs && stopOf([...new Set(refs)], { marketId: market.id, side, price });
         }),
       ];

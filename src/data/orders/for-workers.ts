@@ -20,7 +20,7 @@ import {
   saveOrder,
   unsettledOrders,
 } from './orders.ts';
-import { closedBy, noteOpened, stoppedBy, wantedFor } from './protections.ts';
+import { closedBy, knownOf, wantedFor } from './protections.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -84,8 +84,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     },
     async save(order, token, { settled, isProtected = false }) {
       const unit = [isOwner(order.userId, token), ...saveOrder(order)];
-      if (isProtected) unit.push(...noteOpened(order));
-      if (order.exitReason && hasEnded(order.status)) unit.push(...stoppedBy(order));
+      if (isProtected || order.exitReason) unit.push(...knownOf(order));
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
       if ((await commit(order, unit)) !== null) return 'taken';

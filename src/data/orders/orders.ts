@@ -241,3 +241,30 @@ export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]
 }
 
 const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
+
+/** So many orders of other symbols of the account are looked through. */
+const MOST_BETWEEN = 50;
+
+/** The last order of ours that has traded the instrument in the book, as far as is looked; null: none. */
+export async function lastTraded(
+  db: Reads,
+  {
+    userId,
+    accountId,
+    simulation,
+    instrument,
+  }: Pick<Order, 'userId' | 'accountId' | 'simulation'> & { readonly instrument: string },
+): Promise<Order | null> {
+  const rows = await db.all<{ order_id: OrderId }>(
+    sql`select order_id from order_history
+        where user_id = ${userId} and trading_account_id = ${accountId} and simulation = ${simulation}
+          and fill_quantity is not null order by submitted_at desc, order_id desc limit ${MOST_BETWEEN}`,
+  );
+  const orders = await ordersByIds(
+    db,
+    rows.map(({ order_id }) => order_id),
+  );
+  const trades = ({ legs }: Order) => legs.some((leg) => leg.instrument === instrument);
+  const byTime = orders.toSorted((a, b) => b.submittedAt.localeCompare(a.submittedAt));
+  return byTime.find(trades) ?? null;
+}

@@ -65,6 +65,17 @@ export async function protectionsOfOrders(
   );
 }
 
+/** The one that stands for what the order has opened; however many have ended, few rows are read. */
+export async function standingProtection(db: Reads, order: Order): Promise<Protection | null> {
+  const place = placeOf(order);
+  if (!place) return null;
+  const rows = await db.all<ProtectionRow>(
+    sql`select * from protections where trading_account_id = ${order.accountId} and ended_at is null`,
+  );
+  const row = rows.find((each) => isFor(place, each));
+  return row ? toProtection(row) : null;
+}
+
 function isFor({ order, side, instrument, begun, notOver }: Place, row: ProtectionRow): boolean {
   const isItsBook =
     row.trading_account_id === order.accountId &&

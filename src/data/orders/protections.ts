@@ -3,9 +3,9 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
-import { ZERO } from '../../domain/decimal.ts';
+import { type Decimal, subtract, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
-import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
+import { type Direction, hasEnded, type Leg, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { fillOf } from '../../domain/orders/result.ts';
 import { opensAnew } from '../../domain/protection/adopt.ts';
@@ -99,7 +99,7 @@ const knownAt = ({ filledAt, ackedAt, sentAt }: Leg, { submittedAt }: Order): Ti
   filledAt ?? ackedAt ?? sentAt ?? submittedAt;
 
 /** An entry that asks for nothing, and opened a position where another one was protected: that one's protection is not its own. */
-export function noteOpened(order: Order): Statement[] {
+function noteOpened(order: Order): Statement[] {
   const entry = order.legs.findLast(({ leg }) => leg === 'entry');
   if (order.wish || !entry || !mayBeHeld(entry) || !opensAnew(order)) return [];
   const side: Direction = entry.side === 'buy' ? 'long' : 'short';
@@ -110,6 +110,12 @@ export function noteOpened(order: Order): Statement[] {
           and simulation = ${order.simulation} and side = ${side} and ended_at is null`,
   ];
 }
+
+/** What is so besides, once this is known of an order, whoever finds it out. */
+export const knownOf = (order: Order): Statement[] => [
+  ...noteOpened(order),
+  ...(order.exitReason && hasEnded(order.status) ? stoppedBy(order) : []),
+];
 
 /** Where there is one for the position, the order is added to those that it is wanted by. */
 export const wantedFor = (order: Order, instrument: string, side: Direction, at: Timestamp): Statement =>
@@ -142,16 +148,40 @@ export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
 
-/** What a protection's close has taken of what its strategy holds. */
-export function stoppedBy(order: Order): Statement[] {
+/** What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. */
+export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
   const { quantity } = fillOf(order);
-  const { accountId, brokerName, symbol, simulation, intent } = order;
+  const { intent } = order;
   if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
   const side = intent.direction;
   if (side === null) return [];
-  const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
-  return [noteStopped(key, side, { quantity, isAll: positionAfter(order) === ZERO })];
+  const isAll = positionAfter(order) === ZERO;
+  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll })];
 }
+
+/** What targets have filled that rest, and nobody has said yet. */
+export const partlyStopped = (protection: Protection): Statement[] =>
+  protection.legs.flatMap(({ filled, counted = ZERO }) =>
+    filled === counted
+      ? []
+      : [
+          noteStopped(strategyOf(protection), protection.side, {
+            quantity: subtract(filled, counted),
+            isAll: false,
+          }),
+        ],
+  );
+
+const strategyOf = ({
+  accountId,
+  brokerName,
+  symbol,
+  simulation,
+}: Pick<Order, 'accountId' | 'brokerName' | 'symbol' | 'simulation'>) => ({
+  accountId,
+  symbol: canonicalSymbol(brokerName, symbol),
+  simulation,
+});
 
 type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
 

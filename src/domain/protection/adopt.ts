@@ -1,8 +1,8 @@
 // What an order asks for becomes what is wanted: levels become prices once it is known what the position was opened at.
 
 import { type Decimal, sign, ZERO } from '../decimal.ts';
-import { type OrderId, timestamp } from '../ids.ts';
-import type { Order } from '../orders/order.ts';
+import { millis, type OrderId, timestamp } from '../ids.ts';
+import { hasEnded, type Order } from '../orders/order.ts';
 import type { Direction } from '../side.ts';
 import { type Distance, distanceOf, type Entry, type Level, priceOf } from './level.ts';
 import {
@@ -33,6 +33,36 @@ export const opensAnew = ({ positionBefore, legs }: Pick<Order, 'positionBefore'
     (positionBefore === null || sign(positionBefore) !== (entry.side === 'buy' ? 1 : -1))
   );
 };
+
+/**
+ * Whose wishes are to be taken in, as they were sent: what an earlier order has filled may be known later. Whose wish was taken in
+ * last follows what was sent before it, so that it counts on. One whose end is not known yet waits behind it.
+ */
+export function toTakeIn(
+  { wantedBy, adopted }: Pick<Protection, 'wantedBy' | 'adopted'>,
+  orders: readonly Order[],
+): readonly Order[] {
+  const last = orders.find(({ id }) => id === adopted?.order);
+  const isEarlier = (order: Order) => last !== undefined && order !== last && sentAt(order) < sentAt(last);
+  const wanted = orders.filter(
+    (order) => wantedBy.includes(order.id) && !(isEarlier(order) && !hasEnded(order.status)),
+  );
+  const again = last && !wanted.includes(last) && wanted.some(isEarlier) ? [last] : [];
+  return [...wanted, ...again].toSorted((a, b) => sentAt(a) - sentAt(b));
+}
+
+/**
+ * It opened a position where another one had been. `before`: the order whose wish was taken in last; one that was filled only after this
+ * one had been sent has brought the same position.
+ */
+export const beginsAnew = (order: Order, before: Order | undefined): boolean =>
+  opensAnew(order) &&
+  before?.id !== order.id &&
+  !(before?.filledAt != null && millis(before.filledAt) > sentAt(order));
+
+/** What trades nothing counts from when it was done. */
+const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
+  millis(legs.findLast(({ leg }) => leg === 'entry')?.sentAt ?? filledAt ?? submittedAt);
 
 /** Of a position that was closed nothing is wanted any more: its legs leave, and whoever opens the next one sets it anew. */
 export const anew = (protection: Protection): Protection => ({

@@ -71,31 +71,37 @@ interface Share {
   readonly isFilled: boolean;
 }
 
-/** How much each target is to close now; below the least quantity a level joins the next. 0: nothing stands for it. */
+/**
+ * How much each target is to close now; 0: nothing stands for it. Below the least quantity a level joins the next, and what the last ones
+ * cannot take alone the one before them takes. Where they are to close everything, the last takes the rest.
+ */
 export function targetShares(
   targets: readonly Share[],
   held: Decimal,
-  { quantityStep, minQuantity }: Pick<Terms, 'quantityStep' | 'minQuantity'>,
+  { quantityStep: step, minQuantity }: Pick<Terms, 'quantityStep' | 'minQuantity'>,
 ): readonly Decimal[] {
   const base = targets.reduce<Decimal>((sum, { closed }) => add(sum, closed), held);
   const sum = targets.reduce<Decimal>((total, { percent }) => add(total, percent), ZERO);
+  const last = targets.findLastIndex(({ isFilled }) => !isFilled);
   let free = held;
-  let joined = ZERO;
-  return targets.map(({ percent, closed, isFilled }, index) => {
+  let waiting: Decimal = ZERO;
+  const shares = targets.map(({ percent, closed, isFilled }, index) => {
     if (isFilled) return ZERO;
-    const isLast = targets.slice(index + 1).every((later) => later.isFilled);
-    const own = subtract(downTo(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
-    const asked =
-      isLast && compare(sum, HUNDRED) === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
-    if (!isPositive(asked)) return ZERO;
-    if (compare(asked, minQuantity) < 0) {
-      joined = asked;
-      return ZERO;
-    }
-    joined = ZERO;
-    free = subtract(free, asked);
-    return asked;
+    const own = subtract(multiply(multiply(base, percent), PERCENT), closed);
+    const asked = add(waiting, isPositive(own) ? own : ZERO);
+    const takesRest = index === last && compare(sum, HUNDRED) === 0;
+    const quantity = takesRest ? free : smaller(downTo(asked, step), free);
+    const isEnough = isPositive(quantity) && compare(quantity, minQuantity) >= 0;
+    waiting = isEnough ? ZERO : takesRest ? free : asked;
+    if (!isEnough) return ZERO;
+    free = subtract(free, quantity);
+    return quantity;
   });
+  const left = smaller(downTo(waiting, step), free);
+  const before = shares.findLastIndex(isPositive);
+  return isPositive(left)
+    ? shares.map((share, index) => (index === before ? add(share, left) : share))
+    : shares;
 }
 
 /** What has joined a later level that is filled, or is less than anybody takes, is filled too: nothing more comes of it. */

@@ -93,6 +93,8 @@ export interface ProtectiveLeg {
   readonly triggerBy: TriggerBy | null;
   /** Of a target, as far as it is known while it rests. */
   readonly filled: Decimal;
+  /** So much of that counts with the strategy as closed by now; without it nothing does. */
+  readonly counted?: Decimal;
   readonly sentAt: Timestamp;
   /** We have asked for its end, or it is not wanted any more. */
   readonly isLeaving: boolean;
@@ -168,6 +170,10 @@ export interface Protection {
   /** Then somebody looks after it, whose worker is gone; a worker knows better when to look again. */
   readonly dueAt: Timestamp | null;
 }
+
+/** Why it ended, where neither a leg nor an order of ours has closed the position. */
+export const CLOSED_ELSEWHERE =
+  'closed_elsewhere: the position was closed at the broker by somebody else, by hand or by the broker itself.';
 
 /** What closes the position. */
 export const closingSide = ({ side }: Pick<Protection, 'side'>): Side => (side === 'long' ? 'sell' : 'buy');

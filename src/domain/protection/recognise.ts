@@ -33,15 +33,22 @@ export function recognise(
   const lost = { stop: false, target: false };
   let protection = wanted;
   for (const leg of wanted.legs) {
+    // Its successor goes on under its name, and is all that stands there.
+    if (isSucceeded(leg, wanted, facts) && stops.some((stop) => stop.clientOrderId === leg.clientOrderId)) {
+      protection = withLeg(protection, leg, null);
+      continue;
+    }
     const shown =
       leg.stop === null || isSucceeded(leg, wanted, facts)
         ? undefined
-        : [...unmatched].find((stop) => isSame(leg, stop, facts));
+        : [...unmatched].find(
+            (stop) => isSame(leg, stop, facts) && !isAnothers(stop.brokerRef, leg, wanted, facts),
+          );
     if (shown) unmatched.delete(shown);
     // A target is always asked for: it may be filled in part.
     const outcome: Outcome | Step =
       shown && leg.limit === null
-        ? { leg: asShown(leg, shown), isTaken: isEdited(leg, shown) }
+        ? { leg: asShown(leg, shown, wanted), isTaken: isEdited(leg, shown) }
         : unshown(protection, leg, shown, facts, rules);
     if ('do' in outcome) return outcome;
     if (outcome.isTaken) lost[leg.stop === null ? 'target' : 'stop'] = true;
@@ -77,6 +84,17 @@ function isSame(leg: ProtectiveLeg, stop: ShownStop, { able, names }: Facts): bo
   return stop.price === leg.stop;
 }
 
+/** Where nothing has our ids, what stands at its price may be the one that was sent in its place. */
+const isAnothers = (
+  ref: string | null,
+  { clientOrderId }: ProtectiveLeg,
+  { legs }: Protection,
+  { names }: Facts,
+): boolean =>
+  names !== 'ours' &&
+  ref !== null &&
+  legs.some((other) => other.clientOrderId !== clientOrderId && other.brokerRef === ref);
+
 /** Another was set in its place since: what stands there is that one. */
 const isSucceeded = (
   { level, revision, missingSince }: ProtectiveLeg,
@@ -87,20 +105,22 @@ const isSucceeded = (
   missingSince !== null &&
   legs.some((other) => other.level === level && other.revision > revision);
 
-/** Where another was overwritten, it may stand there by its former name. */
-const asShown = (leg: ProtectiveLeg, shown: ShownStop): ProtectiveLeg => {
-  const { price, quantity, brokerRef, clientOrderId } = shown;
-  const isRenamed = clientOrderId !== null && clientOrderId !== leg.clientOrderId;
+/** Where another was overwritten, it may stand there by its former name. By a name that is none of ours nobody is known. */
+const asShown = (leg: ProtectiveLeg, shown: ShownStop, wanted: Protection): ProtectiveLeg => {
+  const { price, quantity, brokerRef, clientOrderId: name } = shown;
+  const isNamed = name === null || name === leg.clientOrderId;
+  const isOurs = isNamed || leg.formerIds.includes(name) || isLegOf(wanted, name);
   return {
     ...leg,
-    ...(isRenamed && {
-      clientOrderId,
-      formerIds: [leg.clientOrderId, ...leg.formerIds.filter((id) => id !== clientOrderId)],
-    }),
+    ...(isOurs &&
+      !isNamed && {
+        clientOrderId: name,
+        formerIds: [leg.clientOrderId, ...leg.formerIds.filter((id) => id !== name)],
+      }),
     status: 'standing',
     stop: price,
     quantity: quantity ?? leg.quantity,
-    brokerRef: brokerRef ?? leg.brokerRef,
+    brokerRef: isOurs ? (brokerRef ?? leg.brokerRef) : leg.brokerRef,
     missingSince: null,
     triggeredAt: null,
   };
@@ -119,11 +139,16 @@ function unshown(
   facts: Facts,
   rules: Rules,
 ): Outcome | Step {
-  const fate = facts.fates.get(leg.clientOrderId);
-  if (fate === undefined) return { do: 'find', leg };
+  const found = facts.fates.get(leg.clientOrderId);
+  if (found === undefined) return { do: 'find', leg };
+  const isNotIts =
+    found !== null &&
+    (isAnothers(found.brokerRef, leg, protection, facts) ||
+      (found.status === 'standing' && isSucceeded(leg, protection, facts)));
+  const fate = isNotIts ? null : found;
   if (fate?.status === 'triggered') return triggered(protection, leg, fate, facts, rules);
   if (fate?.status === 'standing') return known(protection, leg, fate, beside, facts, rules);
-  if (fate && fate.fills.length > 0) return record(protection, leg, fate);
+  if (fate && fate.fills.length > 0) return record(protection, leg, fate, facts);
   if (fate?.hasDied) return { leg: null, isTaken: false, hasDied: true };
   const isFlat = facts.held !== null && !isPositive(facts.held.quantity);
   const isTaken = leg.status === 'standing' && leg.missingSince === null && !leg.isLeaving && !isFlat;
@@ -200,7 +225,12 @@ function missing(
 const isYoung = ({ sentAt }: ProtectiveLeg, { now }: Facts, ms: number): boolean => now - millis(sentAt) < ms;
 
 /** It has ended, and this is what it closed. */
-function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: Fate): Step {
+function record(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  { fills, hasDied }: Fate,
+  { names }: Facts,
+): Step {
   const byStop: ExitReason = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
   const asTarget = fills.find(({ by }) => by === 'target')?.order;
   const targets = protection.targets.map((target, index) =>
@@ -215,7 +245,7 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
   return {
     do: 'record',
     protection: {
-      ...withLeg(protection, leg, null),
+      ...without(protection, leg, names),
       targets,
       closesFor: hasDied ? byStop : protection.closesFor,
     },
@@ -223,6 +253,21 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
     fills: fills.map(({ by, order }) => ({ by, reason: by === 'target' ? 'take_profit' : byStop, order })),
   };
 }
+
+/** By its price alone, what was never shown and has been replaced would be taken for this one once more. */
+const without = (protection: Protection, leg: ProtectiveLeg, names: Facts['names']): Protection => ({
+  ...protection,
+  legs: protection.legs.filter(
+    (each) =>
+      each.clientOrderId !== leg.clientOrderId &&
+      !(
+        names === 'theirs' &&
+        each.level === leg.level &&
+        each.brokerRef === null &&
+        each.replacedAt !== null
+      ),
+  ),
+});
 
 const HOUR_MS = 3_600_000;
 type Times = Protection['restoredAt'];

@@ -2,7 +2,7 @@
 
 import { type Decimal, toNumber, toNumberOrNull } from '../decimal.ts';
 import { millis } from '../ids.ts';
-import type { Protection } from './protection.ts';
+import { CLOSED_ELSEWHERE, type Protection } from './protection.ts';
 import { isGivenUp } from './recognise.ts';
 
 export interface HistoryLine {
@@ -98,7 +98,11 @@ export function changesOf(before: Protection, after: Protection, now: number): T
   if (after.state !== before.state) {
     history.push({ what: after.state, from: null, to, by: after.state === 'ended' ? after.reason : null });
     // Nothing can stand there any more: the broker does not list the instrument.
-    const isUnlisted = after.state === 'ended' && after.reason !== null && after.reason !== before.reason;
+    const isUnlisted =
+      after.state === 'ended' &&
+      after.reason !== null &&
+      after.reason !== before.reason &&
+      after.reason !== CLOSED_ELSEWHERE;
     if (isUnlisted) tell('protection_failed', { leg: 'stop', state: after.state }, after.reason);
   }
   if (isUnprotected(after) && !isUnprotected(before))

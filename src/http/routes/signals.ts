@@ -106,7 +106,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
             id: 'checkMessage',
             summary: 'Check a message before it is sent',
             description:
-              'What every check of the webhook would say of it, the order that it would give, and a message that works, also from those that were written for TradersPost, 3Commas, CrossTrade, PineConnector and OpenAlgo. Placeholders are filled in as by a strategy that buys 1 from flat. Nothing is sent, counted or remembered.',
+              'What every check of the webhook would say of it, the order that it would give, and a message that works, also from those that were written for TradersPost, 3Commas, CrossTrade, PineConnector and OpenAlgo, from an order as Alpaca takes it, and from a script’s own exits: their stops and targets are turned into ours, and what is lost is named. Placeholders are filled in as by a strategy that buys 1 from flat. Nothing is sent, counted or remembered.',
             answers: { 200: CheckedMessage },
             denials: ['rate_limited'],
           }),

@@ -41,18 +41,20 @@ export const Halted = Type.Object(
   { title: 'Halted' },
 );
 
+export const LeftOrder = Type.Object(
+  {
+    symbol: text('the broker’s name of it', ['BTCUSDT']),
+    kind: oneOf(['stop', 'target']),
+    price: orNull(number('where it stands', 64_000)),
+    broker_ref: orNull(text('the broker’s reference', ['8412097'])),
+  },
+  { title: 'LeftOrder' },
+);
+
 export const LeftAtBroker = Type.Object(
   {
     left: Type.Array(
-      Type.Object(
-        {
-          symbol: text('the broker’s name of it', ['BTCUSDT']),
-          kind: oneOf(['stop', 'target']),
-          price: orNull(number('where it stands', 64_000)),
-          broker_ref: orNull(text('the broker’s reference', ['8412097'])),
-        },
-        { title: 'LeftOrder' },
-      ),
+      LeftOrder,
       saying('protective orders that stay at the broker, and are yours to look after'),
     ),
   },

@@ -2,6 +2,7 @@
 
 import { type TProperties, Type } from 'typebox';
 import { ORDER_STATUSES } from '../../domain/orders/order.ts';
+import { LeftOrder } from './halt-answers.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
@@ -173,6 +174,14 @@ export const UserWithSessions = Type.Object(
   {
     ...recordFields,
     sessions: Type.Array(Type.Object(sessionFields), saying('the active ones, newest first, at most 200')),
+    left: Type.Optional(
+      Type.Array(
+        LeftOrder,
+        saying(
+          'of a user who was deactivated now: the protective orders that stay at brokers; without it there are none',
+        ),
+      ),
+    ),
   },
   { title: 'UserWithSessions' },
 );

@@ -24,10 +24,10 @@ export interface Work {
   /** Takes back the entries that rest, and reads what is held. */
   flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   /**
-   * Looks after what protects the user's positions, and after orders that nobody has worked off. `filled`: after what protects this
-   * account's, because an order of it was.
+   * Looks after what protects the user's positions, and after orders that nobody has worked off; where an account is named, after what
+   * protects its positions alone: something has happened there, or somebody wants to know.
    */
-  recover: { request: { filled?: AccountId }; answer: null };
+  recover: { request: { accountId?: AccountId }; answer: null };
   /** `version`, here and below: of the account's connection, as who asks has read it. What was answered of another is of no use. */
   verify: { request: { accountId: AccountId; version?: number }; answer: Verdict };
   positions: {

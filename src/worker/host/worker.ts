@@ -106,7 +106,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const listening = createListening({
     connections,
     askForLook: (order) => mailbox.askForLook(order),
-    onHint: (account) => protecting.hear(account),
+    onHint: (account, hint) => protecting.hear(account, hint !== null),
     log,
   });
   /** As it would be judged; nothing is remembered of it. */
@@ -250,8 +250,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return done ?? ownOrder(orderId);
       }
       case 'recover':
-        await protecting.begin(request.filled);
-        if (!request.filled) await Promise.all((await orders.accountsUnderWay(user)).map(recover));
+        if (request.accountId) protecting.hear(request.accountId);
+        else {
+          await protecting.begin();
+          await Promise.all((await orders.accountsUnderWay(user)).map(recover));
+        }
         return null;
       case 'flatten': {
         const { accountId } = request;

@@ -97,8 +97,9 @@ export async function executeOrder(
     const mayBeAgainst = open.some(({ order: other, leg }) => other.symbol === symbol && leg.side !== side);
     isAgainst = mayBeAgainst || trades.isAgainst(symbol, side) || (await deps.isAgainstRecord(order, side));
   }
+  /** Who has sent something stands behind nobody any more: what is begun is brought to its end. */
   const errand = (): Errand =>
-    patienceOf(order, { mayReverse: mayReverse() }) === PATIENCE.exit ? 'exit' : 'entry';
+    wasSent(order) || patienceOf(order, { mayReverse: mayReverse() }) === PATIENCE.exit ? 'exit' : 'entry';
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
   for (const leg of order.legs) trades.seen(leg);
   for (;;)

@@ -48,10 +48,13 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
 }
 
 export interface Protecting {
-  /** Everything that the user has is looked at now. `filled`: something happened there. */
-  begin(filled?: AccountId): Promise<void>;
-  /** The broker says by itself that something happened. */
-  hear(account: AccountId): void;
+  /** Everything that the user has is looked at now. */
+  begin(): Promise<void>;
+  /**
+   * Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. Where that is not
+   * certain, it is swept.
+   */
+  hear(account: AccountId, isCertain?: boolean): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
@@ -72,6 +75,8 @@ export interface Protecting {
 /** Where the broker does not answer, it is asked again after this, twice as long each time. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
+/** While a position has no stop. */
+const LONGEST_BARE_RETRY_MS = 4_000;
 /** A stream may tell of every fill of an order. */
 const HEARD_MS = 500;
 /** What is due within so long is looked at together. */
@@ -146,11 +151,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   /** However much is heard, it is one look in so long. */
-  function hearing(account: AccountId): void {
+  function hearing(account: AccountId, isCertain = true): void {
     const now = clock.now();
     const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
     heardAt.set(account, now);
-    urgent.add(account);
+    if (isCertain) urgent.add(account);
     tell(account, 'anywhere');
     if (isSoon) at(account, now + HEARD_MS);
     else soon(account, null);
@@ -193,7 +198,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       }
       const isAgain = round > 0 || failures.has(id);
       const kept: Kept[] = [];
-      for (const protection of all) {
+      // What has no stop yet does not wait for what has one.
+      for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
         const isLater = left?.protection === protection && left.untilMs > clock.now() + TOGETHER_MS;
@@ -255,7 +261,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]
         : isRefused
           ? rules.sweepMs
-          : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** times);
+          : Math.min(longestRetryMs(first), FIRST_RETRY_MS * 2 ** times);
     const current = await reread(first);
     if (current === null) return gone(first);
     const told = unasked(current, fault.message, { now, protectMs: rules.protectMs });
@@ -348,12 +354,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   return {
-    async begin(filled) {
-      if (filled !== undefined) urgent.add(filled);
+    async begin() {
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
         soon(account, 'anywhere');
     },
-    hear: (account) => hearing(account),
+    hear: hearing,
     note({ accountId, wish, legs }) {
       if (wish === undefined && !timers.has(accountId)) return;
       urgent.add(accountId);
@@ -375,6 +380,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
+
+const longestRetryMs = ({ state }: Protection): number =>
+  state === 'standing' ? LONGEST_RETRY_MS : LONGEST_BARE_RETRY_MS;
+
+const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>

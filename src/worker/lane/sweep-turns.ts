@@ -27,11 +27,16 @@ interface Look {
 }
 
 export interface SweepTurns {
-  /** `waits`: its turn has not come, and is told of. */
+  /** `waits`: its turn has not come, and is told of. To be asked again every sweep meanwhile. */
   take(look: Look, keep: () => Promise<void>): Promise<'looked' | 'waits'>;
   /** Nothing of the account is kept any more; or of none. */
   leave(account?: AccountId): void;
 }
+
+/** What nobody knows after so long may stay so. */
+const LONG_MS = 10 * 60_000;
+
+const isStanding = ({ state }: Protection): boolean => state === 'standing' || state === 'unwatched';
 
 export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsDeps): SweepTurns {
   const places = new Map<AccountId, Place>();
@@ -43,8 +48,17 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     places.delete(account);
   }
 
+  /** Nothing is held, and nobody learns what became of the order that asks for it. */
+  const isForsaken = ({ state, legs, unprotectedSince }: Protection): boolean =>
+    state === 'armed' &&
+    legs.length === 0 &&
+    unprotectedSince !== null &&
+    clock.now() - millis(unprotectedSince) > LONG_MS;
+
   const isQuiet = (protection: Protection): boolean =>
-    (protection.state === 'standing' || protection.state === 'unwatched') &&
+    isForsaken(protection) || (isStanding(protection) && isUndisturbed(protection));
+
+  const isUndisturbed = (protection: Protection): boolean =>
     protection.wantedBy.length === 0 &&
     protection.closesFor === null &&
     protection.suspendedAt === null &&
@@ -57,11 +71,11 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     protection.seenAt !== null &&
     clock.now() - millis(protection.seenAt) < rules.sweepMs - rules.followMs;
 
-  async function wait({ account: { id }, all }: Look, place: Place): Promise<'waits'> {
-    places.set(id, place);
-    const until = clock.now() + place.inMs + rules.sweepMs;
-    const isMissed = all.some(({ dueAt }) => dueAt !== null && millis(dueAt) < clock.now() + place.inMs);
-    if (isMissed) await putOff(id, timestamp(until));
+  /** Asked again every sweep: where this worker dies, another has them soon. */
+  async function wait({ account: { id }, all }: Look): Promise<'waits'> {
+    const soon = clock.now() + rules.sweepMs * 1.5;
+    if (all.some(({ dueAt }) => dueAt !== null && millis(dueAt) < soon))
+      await putOff(id, timestamp(clock.now() + rules.sweepMs * 2));
     return 'waits';
   }
 
@@ -78,14 +92,17 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
         await (hasCome ? sweeps.run(venue, kind, keep, 'protection') : onErrand(() => 'protection', keep));
         return 'looked';
       }
-      if (places.has(id)) return 'waits';
+      if (!hasCome && places.has(id)) return wait(look);
       const begins = () => {
         places.delete(id);
         come.set(id, kind);
         begin(id);
       };
       const place = hasCome ? null : sweeps.queue(venue, kind, begins);
-      if (place) return wait(look, place);
+      if (place) {
+        places.set(id, place);
+        return wait(look);
+      }
       await sweeps.run(venue, kind, keep, 'sweep');
       return 'looked';
     },

@@ -2,10 +2,10 @@
 
 import type { Instrument } from '../../broker/broker.ts';
 import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { millis } from '../../domain/ids.ts';
+import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
+import { adopt, anew, beginsAnew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
@@ -18,23 +18,22 @@ export async function takenIn(
   first: Protection,
 ): Promise<Protection> {
   if (first.wantedBy.length === 0) return first;
-  const orders = await protections.orders(first.wantedBy);
-  let protection: Protection = { ...first, wantedBy: [] };
-  for (const id of first.wantedBy) {
-    const order = orders.find((each) => each.id === id);
-    if (!order) continue;
-    const isAnew = opensAnew(order) && protection.adopted?.order !== id;
+  const { wantedBy, adopted } = first;
+  const ids = adopted && !wantedBy.includes(adopted.order) ? [...wantedBy, adopted.order] : wantedBy;
+  const orders = await protections.orders(ids);
+  // Until it is known what became of one, the position decides, and then its own fill once more.
+  const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
+  let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
+  for (const order of toTakeIn(first, orders)) {
+    const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
-    if (isAnew) protection = anew(protection);
+    if (beginsAnew(order, before)) protection = anew(protection);
     if (!order.wish) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
-    if (price !== null) {
-      const filledAt = millis(order.filledAt ?? order.submittedAt);
-      const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-      protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
-    }
-    // Until it is known what became of it, the position decides, and then its own fill once more.
-    if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
+    if (price === null) continue;
+    const filledAt = millis(order.filledAt ?? order.submittedAt);
+    const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
+    protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
   }
   return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
 }

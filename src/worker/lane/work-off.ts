@@ -51,7 +51,7 @@ export async function workOff(
 ): Promise<Order | null> {
   const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
-  const yielded = new Set<OrderId>();
+  const yielded = new Map<OrderId, number>();
   let { orders, version, guards, revision } = await read();
   const readAgain = async () => {
     ({ orders, version, guards, revision } = await read());
@@ -75,8 +75,9 @@ export async function workOff(
       continue;
     }
     // What has been opened is protected before more is. Whoever wants to be out does not wait for that.
-    if (!isExit(order) && !yielded.has(order.id) && (await protectFirst?.(order.accountId, turn))) {
-      yielded.add(order.id);
+    const times = yielded.get(order.id) ?? 0;
+    if (!isExit(order) && times < MOST_YIELDS && (await protectFirst?.(order.accountId, turn))) {
+      yielded.set(order.id, times + 1);
       await readAgain();
       continue;
     }
@@ -158,6 +159,9 @@ export async function workOff(
 
 /** It trades nothing. */
 const isProtect = ({ intent }: Order): boolean => intent.operation === 'PROTECT_POSITION';
+
+/** A broker may tell of something all the time: an entry is not to wait for ever. */
+const MOST_YIELDS = 3;
 
 /** One that fails again and again is our fault, and not to hold back its account for ever. */
 const MOST_FAULTS = 5;

@@ -14,8 +14,8 @@ export interface ListeningDeps {
   readonly connections: Pick<Connections, 'use'>;
   /** Has fill verification look at the order now. */
   askForLook(order: OrderId): Promise<void>;
-  /** Something happened on an account that is held. */
-  onHint?(account: AccountId): void;
+  /** Something happened on an account that is held; null: it may have, before the stream was open. */
+  onHint?(account: AccountId, hint: OrderHint | null): void;
   readonly log: { warn(context: object, text: string): void };
   readonly times?: Partial<typeof TIMES>;
 }
@@ -177,7 +177,7 @@ export function createListening(deps: ListeningDeps): Listening {
         ear.line = line;
         const ended = line.watch?.((hint) => {
           hear(ear, hint);
-          if (held.has(account)) deps.onHint?.(account);
+          if (held.has(account)) deps.onHint?.(account, hint);
         }, signal);
         ended?.catch(() => {});
         return { ended };

@@ -9,9 +9,8 @@ import { countedAs, type Venue } from './rates.ts';
 /** A sweep compares everything with what stands at the broker; who follows asks for a price. */
 export type Kind = 'sweep' | 'follow';
 
+/** In the line. */
 export interface Place {
-  /** Until its turn comes, as it looks now. */
-  readonly inMs: number;
   leave(): void;
 }
 
@@ -89,14 +88,17 @@ function createQueue(
   };
 
   function serve(): void {
-    clearTimeout(next);
     for (const [place, { kind, begin }] of waiting) {
       if (untilFree() > 0) break;
       waiting.delete(place);
       start(kind);
       begin();
     }
-    if (waiting.size > 0) next = setTimeout(serve, Math.ceil(untilFree())).unref();
+    if (waiting.size > 0) serveLater();
+  }
+  function serveLater(): void {
+    clearTimeout(next);
+    next = setTimeout(serve, Math.ceil(untilFree())).unref();
   }
 
   const lateMs = () => {
@@ -112,15 +114,17 @@ function createQueue(
         return null;
       }
       const place = Symbol(kind);
-      const inMs = lateMs();
       waiting.set(place, { kind, begin });
-      if (waiting.size === 1) serve();
-      return { inMs, leave: () => void waiting.delete(place) };
+      // Never before whoever asks knows that it waits.
+      if (waiting.size === 1) serveLater();
+      return { leave: () => void waiting.delete(place) };
     },
     cost(kind, spent) {
       const guess = guessed[kind].shift() ?? 0;
       usual[kind] += (spent - usual[kind]) * LAST_COUNTS;
       pay(spent - guess);
+      // It may have been less.
+      serve();
     },
     lateMs,
   };

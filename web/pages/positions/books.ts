@@ -6,22 +6,18 @@ import { balance, positions } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { unrealWord } from '../../parts/numbers.ts';
-import type { Guarded } from '../../parts/protection/shapes.ts';
+import { type Guarded, isUnsettled } from '../../parts/protection/shapes.ts';
 
 /** Prices move without any order of ours. */
 const LOOK_AGAIN_MS = 15_000;
 /** While a stop is on its way, or is missing, somebody watches. */
 const UNSETTLED_MS = 3_000;
-const UNSETTLED = new Set(['armed', 'suspended', 'unprotected']);
 
 const lookAgain = ({
   state,
 }: {
   readonly state: { readonly data?: { readonly items: readonly Guarded[] } | undefined };
-}): number =>
-  state.data?.items.some(({ protection }) => protection && UNSETTLED.has(protection.state))
-    ? UNSETTLED_MS
-    : LOOK_AGAIN_MS;
+}): number => (state.data?.items.some(isUnsettled) ? UNSETTLED_MS : LOOK_AGAIN_MS);
 
 export interface Book {
   readonly account: Schemas['Account'];

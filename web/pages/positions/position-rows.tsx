@@ -88,7 +88,7 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
         <td className={`num ${styles.last}`}>
           {position.last_price !== null && figure(position.last_price)}
         </td>
-        <td className={`num ${styles.open}`} data-head="open">
+        <td className={`num ${styles.open}`} data-head={position.open_profit === null ? undefined : 'open'}>
           {position.open_profit !== null && <Profit value={position.open_profit} unit={currency} exact />}
           {book.realised.has(symbol) && (
             <small className={styles.realised}>

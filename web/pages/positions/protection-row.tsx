@@ -1,14 +1,14 @@
 // Below a position: why its stop does not stand, since when, and what to do; or what else is to be known of it.
 
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read, type Schemas } from '../../api/client.ts';
+import type { Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { Resume } from '../../parts/protection/resume.tsx';
 import { isBare, type Protection } from '../../parts/protection/shapes.ts';
+import { TryAgain } from '../../parts/protection/try-again.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
 import { COLUMNS } from './position-rows.tsx';
@@ -86,12 +86,7 @@ function Unprotected({
   protection,
 }: ProtectionRowProps & { readonly protection: Protection }) {
   const { openTrade } = useOver();
-  const queries = useQueryClient();
-  const look = useMutation({
-    mutationFn: () =>
-      read(api.POST('/trading/protections/{id}/look', { params: { path: { id: protection.id } } })),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['positions', book.account.id] }),
-  });
+  const [fault, setFault] = useState<unknown>(null);
   const { symbol, quantity } = position;
   const amount = figure(Math.abs(quantity));
   return (
@@ -116,12 +111,17 @@ function Unprotected({
           )}
           <Link to={`/protections/${protection.id}` as never}>Its story</Link>
         </p>
-        {look.error && <ProblemNote fault={look.error} />}
+        {fault !== null && <ProblemNote fault={fault} />}
       </div>
       <span className={styles.does}>
-        <button type="button" className="button" disabled={look.isPending} onClick={() => look.mutate()}>
-          {look.isPending ? 'Trying…' : 'Try the stop again now'}
-        </button>
+        <TryAgain
+          accountId={book.account.id}
+          symbol={symbol}
+          simulation={book.simulation}
+          stop={protection.stop_loss}
+          words="Try the stop again now"
+          onFault={setFault}
+        />
         <button
           type="button"
           className="button trade"

@@ -8,6 +8,7 @@ import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts, brokers } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
+import drawer from '../../parts/drawer.module.css';
 import { figure, Held, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import type { ProtectDraft } from '../../parts/over.tsx';
@@ -25,13 +26,13 @@ import { ProtectionFields } from '../../parts/protection/fields.tsx';
 import { type Ground, isGiven, priceOf } from '../../parts/protection/levels.ts';
 import { type Holding, shareInWords, wonAt } from '../../parts/protection/money.ts';
 import { isBare } from '../../parts/protection/shapes.ts';
+import { useProtect } from '../../parts/protection/use-protect.ts';
 import { minuteOf } from '../../parts/times.ts';
 import { Ladder } from './ladder.tsx';
 import { Moves } from './moves.tsx';
 import styles from './protect-drawer.module.css';
 import { RemoveDialog } from './remove-dialog.tsx';
 import { buttonWords, type Change, removesStop, sentenceOf } from './sentence.ts';
-import { useProtect } from './use-protect.ts';
 
 interface ProtectDrawerProps {
   readonly draft: ProtectDraft;
@@ -123,7 +124,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
     return <p>{broker.title} keeps no stops and no targets. An order can still be closed by the clock.</p>;
   return (
     <>
-      <p className={`${styles.say} ${isLooser && !isWrong ? 'act' : ''}`} role="status">
+      <p className={`${drawer.say} ${styles.say} ${isLooser && !isWrong ? 'act' : ''}`} role="status">
         {isWrong
           ? 'Something below is not right yet.'
           : sentence.map((part, index) =>
@@ -166,7 +167,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
       </form>
       {hasStop && !isMissing && broker && <HowMoved broker={broker} />}
       {protection && <Moves id={protection.id} onLeave={onClose} />}
-      <div className={styles.sends}>
+      <div className={drawer.sends}>
         {sending.error && <ProblemNote fault={sending.error} />}
         {rejected && <Rejected order={rejected} onLeave={onClose} />}
         <button
@@ -244,7 +245,7 @@ function Rejected({
   readonly onLeave: () => void;
 }) {
   return (
-    <p className={styles.refused} role="alert">
+    <p className={drawer.pressed} role="alert">
       <b className="act">{order.error ? 'Not changed.' : `It is ${order.status}.`}</b> {order.error?.message}{' '}
       <Link to={`/orders/${order.order_id}` as never} onClick={onLeave}>
         Its story

@@ -26,6 +26,8 @@ interface Wish {
 /** null: there is nothing to rehearse, or nothing that can be said without a strategy. */
 export function canRehearse(signal: SignalRecord | null, order: Order | null): Wish | null {
   const { action, symbol, trading_account_id, quantity } = order ?? signal ?? {};
+  // What protection closed, and what only changed it, is nothing that an order could do again.
+  if (order?.source === 'protection' || action === 'protect') return null;
   if (!action || !symbol || !trading_account_id || action === 'sync') return null;
   return {
     trading_account_id,

@@ -37,7 +37,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
           <col className={styles.colName} />
           <col className={styles.colBroker} />
           <col className={styles.colEntries} />
-          <col />
+          <col className={styles.colRug} />
           <col className={styles.colLast} />
           <col className={styles.colSync} />
           <col className={styles.colOrders} />
@@ -52,16 +52,19 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
             </th>
             <th scope="col">Broker</th>
             <th scope="col">Entries</th>
-            <th scope="col">Signals today</th>
+            <th scope="col" className={styles.rugHead}>
+              Signals today
+            </th>
             <th scope="col">Last signal</th>
             <th scope="col">In sync</th>
-            <th scope="col" className="num">
+            <th scope="col" className={`num ${styles.orders}`}>
               Orders today
             </th>
             <th scope="col" className="num">
               Open profit
             </th>
-            <th scope="col" className="num" colSpan={2}>
+            <td className={styles.spark} />
+            <th scope="col" className="num">
               Realised today
             </th>
           </tr>

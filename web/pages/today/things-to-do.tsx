@@ -130,16 +130,8 @@ function WayOn({
       </Link>
     );
   if (does === 'resume' && todo.protection_id) return <Resume id={todo.protection_id} onFault={onFault} />;
-  if ((does === 'protect' || does === 'set_again') && trading_account_id && todo.symbol)
-    return (
-      <Bare
-        accountId={trading_account_id}
-        symbol={todo.symbol}
-        protectionId={does === 'protect' ? todo.protection_id : undefined}
-        words={words}
-        onFault={onFault}
-      />
-    );
+  if (does === 'protect' && trading_account_id && todo.symbol)
+    return <Bare accountId={trading_account_id} symbol={todo.symbol} words={words} onFault={onFault} />;
   const close = () => setOpen(false);
   const aligns = isOpen && does === 'align';
   return (

@@ -9,7 +9,7 @@ type Todo = components['schemas']['Todo'];
 
 export type Way =
   | { readonly does: 'look' | 'accept_terms'; readonly words: string }
-  | { readonly does: 'align' | 'protect' | 'set_again' | 'resume'; readonly words: string }
+  | { readonly does: 'align' | 'protect' | 'resume'; readonly words: string }
   | {
       readonly does: 'open_story' | 'open_account' | 'open_notifications';
       readonly words: string;
@@ -21,7 +21,7 @@ export function wayOn(todo: Todo): Way | null {
     case 'unprotected':
       return { does: 'protect', words: 'Try the stop again now' };
     case 'protection_not_restored':
-      return { does: 'set_again', words: 'Set the stop again' };
+      return { does: 'protect', words: 'Put the stop back now' };
     case 'protection_left':
       return { does: 'resume', words: 'Watch and keep it again' };
     case 'protection_unwatched':

@@ -53,7 +53,7 @@ export default function Today() {
       {error && <ProblemNote fault={error} />}
       {data.todo.length > 0 && <Things overview={data} />}
       <AccountsTable overview={data} />
-      <div className="columns">
+      <div className={`columns ${styles.beside}`}>
         <LatestSignals overview={data} />
         <Held overview={data} />
       </div>

@@ -3,11 +3,18 @@
 import { useQueries } from '@tanstack/react-query';
 import { balance, positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import { isUnsettled } from '../../parts/protection/shapes.ts';
 
 type AccountToday = Schemas['AccountToday'];
 
 /** Prices move without any order. */
 const ASK_MS = 60_000;
+/** A stop is on its way, or is missing. */
+const UNSETTLED_MS = 3_000;
+
+interface Positions {
+  readonly items: readonly Schemas['Position'][];
+}
 
 export interface HeldBy {
   readonly account: AccountToday;
@@ -21,7 +28,11 @@ export interface HeldBy {
 export function useHeld({ accounts }: Pick<Schemas['Overview'], 'accounts'>): readonly HeldBy[] {
   const asked = accounts.filter(({ credentials }) => credentials === 'verified');
   const answers = useQueries({
-    queries: asked.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_MS })),
+    queries: asked.map(({ id }) => ({
+      ...positions(id),
+      refetchInterval: ({ state }: { readonly state: { readonly data?: Positions | undefined } }) =>
+        state.data?.items.some(isUnsettled) ? UNSETTLED_MS : ASK_MS,
+    })),
   });
   return asked.map((account, place) => ({
     account,

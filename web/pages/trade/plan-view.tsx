@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import drawer from '../../parts/drawer.module.css';
 import { counted, figure, Side, Unreal } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -42,7 +43,7 @@ export function PlanView({ planned, isComplete, isAgain, position, unreal, child
           </button>
         </ProblemNote>
       ) : (
-        <p className={`quiet ${styles.say}`}>
+        <p className={`quiet ${drawer.say} ${styles.say}`}>
           {isComplete
             ? 'Reading the position…'
             : 'Enter a symbol and a quantity to see here what the order would do.'}
@@ -65,7 +66,7 @@ function Plan({
   const drift = driftWarning(position, plan);
   return (
     <>
-      <p className={styles.say}>{sidesIn(plan.text)}</p>
+      <p className={`${drawer.say} ${styles.say}`}>{sidesIn(plan.text)}</p>
       {plan.legs.length > 0 && (
         <table className={`table dense ${styles.legs}`}>
           <thead className="unseen">
@@ -122,7 +123,7 @@ function Plan({
 function Protects({ legs }: { readonly legs: Schemas['OrderPlan']['protection'] }) {
   if (legs === null)
     return (
-      <p className={styles.remark}>
+      <p className={drawer.remark}>
         Protected from its first fill; where its stop and targets will stand cannot be told before.
       </p>
     );

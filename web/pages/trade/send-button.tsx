@@ -3,11 +3,11 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
+import drawer from '../../parts/drawer.module.css';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/when.tsx';
 import { type Intent, leavesOpen } from './intent.ts';
-import styles from './trade-drawer.module.css';
 import type { Planned } from './use-plan.ts';
 import type { Sending } from './use-sending.ts';
 import {
@@ -45,7 +45,7 @@ export function SendButton(props: SendButtonProps) {
         ? `Ask again for that order: ${wishInWords(wish)}`
         : buttonWords(wish, plan);
   return (
-    <div className={styles.sends}>
+    <div className={drawer.sends}>
       {sending.error && (
         <ProblemNote fault={sending.error}>
           <WayOn problem={problemOf(sending.error)} account={account} onChange={onChange} onLeave={onLeave} />
@@ -82,13 +82,13 @@ function Unanswered({ intent, wish, onChange, onLeave }: UnansweredProps) {
   );
   if (sameWish(intent.wish, wish))
     return (
-      <p className={styles.open} role="status">
+      <p className={`act ${drawer.pressed}`} role="status">
         Pressed at {at}, and no answer came. Asking again concerns that same order: it is never sent twice,
         and is sent now only if it never arrived. {look}
       </p>
     );
   return (
-    <p className={styles.open} role="status">
+    <p className={`act ${drawer.pressed}`} role="status">
       An order sent at {at} has no answer yet ({wishInWords(intent.wish)}). It may have been sent.{' '}
       <button type="button" className="link" onClick={() => onChange(fieldsOf(intent.wish))}>
         Ask for that one again

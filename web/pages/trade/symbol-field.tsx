@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { symbols } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import drawer from '../../parts/drawer.module.css';
 import { offered } from './offered.ts';
 import styles from './trade-drawer.module.css';
 import { useSettled } from './use-plan.ts';
@@ -101,7 +102,7 @@ export function SymbolField({ id, accountId, value, describedBy, onChange }: Sym
         ))}
       </div>
       {isOpen && error !== null && items.length === 0 && (
-        <p className={styles.remark}>
+        <p className={drawer.remark}>
           The broker’s list of symbols cannot be read; what you type is used as it is.
         </p>
       )}

@@ -3,6 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useId } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import drawer from '../../parts/drawer.module.css';
 import { figure, Held, unrealWord } from '../../parts/figures.tsx';
 import { When } from '../../parts/when.tsx';
 import { SymbolField } from './symbol-field.tsx';
@@ -157,11 +158,11 @@ interface FieldProps {
 
 function Field({ label, id, remark, remarkId, children }: FieldProps) {
   return (
-    <div className={styles.field}>
+    <div className={drawer.field}>
       <label htmlFor={id}>{label}</label>
       {children}
       {remarkId && (
-        <p className={styles.remark} id={remarkId}>
+        <p className={`${drawer.remark} ${styles.remark}`} id={remarkId}>
           {remark}
         </p>
       )}
@@ -182,7 +183,7 @@ const COLOURS: Readonly<Record<string, string>> = { buy: 'long', sell: 'short' }
 function Either<T extends string>({ label, value, choices, isDisabled = false, onChange }: EitherProps<T>) {
   const id = useId();
   return (
-    <div className={styles.field}>
+    <div className={drawer.field}>
       <span className="quiet" id={id}>
         {label}
       </span>

@@ -15,8 +15,7 @@ export function Declining({ byDefault, isDeclined, what, onDecline }: DecliningP
     <>
       {isDeclined ? `not ${byDefault}, as by default` : `${byDefault} by default`},{' '}
       <button type="button" className="link" onClick={() => onDecline(!isDeclined)}>
-        {isDeclined ? 'take it' : 'decline it'}
-        <span className="unseen">: {what} by default</span>
+        {isDeclined ? 'take it' : 'decline it'} <span className="unseen">({what} by default)</span>
       </button>
     </>
   );

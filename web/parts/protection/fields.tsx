@@ -2,6 +2,7 @@
 // said beside each field.
 
 import { type ReactNode, useId } from 'react';
+import drawer from '../drawer.module.css';
 import { figure } from '../numbers.ts';
 import { type Asked, evenPriceOf, type Problems } from './asked.ts';
 import { Declining } from './declining.tsx';
@@ -118,7 +119,7 @@ function BreakEven({ asked, problems, ground, onChange, byDefault }: WithDefault
   const set = (changed: Partial<typeof breakEven>) => onChange({ breakEven: { ...breakEven, ...changed } });
   const isAsked = when === 'tp1' || when === 'price';
   return (
-    <div className={styles.field}>
+    <div className={drawer.field}>
       <label htmlFor={`${id}-even`}>Break even</label>
       <div className={styles.stacked}>
         <div className={isAsked ? styles.withUnit : undefined}>
@@ -177,7 +178,7 @@ function Time({ asked, problems, closesAt = null, onChange, byDefault }: WithDef
   const isDeclined = isNone({ text: asked.time });
   const set = (time: string) => onChange({ time });
   return (
-    <div className={styles.field}>
+    <div className={drawer.field}>
       <label htmlFor={id}>Close at</label>
       <input
         id={id}

@@ -1,6 +1,7 @@
 // One level or distance: its number, what it counts, and beside it what it comes to or what is wrong.
 
 import { type ReactNode, useId } from 'react';
+import drawer from '../drawer.module.css';
 import styles from './fields.module.css';
 import type { LevelText, Unit } from './levels.ts';
 import { percentFrom } from './money.ts';
@@ -45,7 +46,7 @@ export function Level({
 }: LevelProps) {
   const id = useId();
   return (
-    <div className={styles.field}>
+    <div className={drawer.field}>
       <label htmlFor={id}>{label}</label>
       <LevelInput
         id={id}
@@ -119,7 +120,7 @@ export function Remark({
   readonly children: ReactNode;
 }) {
   return (
-    <p id={id} className={styles.remark}>
+    <p id={id} className={drawer.remark}>
       {problem === null ? children : <span className="act">{problem}</span>}
     </p>
   );

@@ -106,7 +106,7 @@ export function ProtectionNow({ protection, children }: ProtectionNowProps) {
       )}
       {protection.seen_at && (
         <div>
-          <dt>last seen</dt>
+          <dt>{state === 'standing' ? 'last seen' : 'looked at'}</dt>
           <dd>
             <When at={protection.seen_at} />
             {protection.stop_quantity !== null && (

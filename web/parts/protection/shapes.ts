@@ -21,3 +21,8 @@ export const isBare = (
 ): boolean =>
   protection?.state === 'unprotected' ||
   (protection?.state === 'unwatched' && protection.unprotected_since !== null);
+
+const UNSETTLED: ReadonlySet<ProtectionState> = new Set(['armed', 'suspended', 'unprotected']);
+/** A stop is on its way, or is missing: somebody watches. */
+export const isUnsettled = ({ protection }: Pick<Guarded, 'protection'>): boolean =>
+  protection !== null && UNSETTLED.has(protection.state);

@@ -1,6 +1,7 @@
 // The targets of a position: each with its share, and what it wins.
 
 import { useId } from 'react';
+import drawer from '../drawer.module.css';
 import { figure, money } from '../numbers.ts';
 import { MOST_TARGETS, type TargetText } from './asked.ts';
 import { Declining } from './declining.tsx';
@@ -26,7 +27,7 @@ export function Targets(props: ProtectionFieldsProps) {
   };
   const left = MOST_TARGETS - targets.length;
   return (
-    <fieldset className={`${styles.field} ${styles.targets}`}>
+    <fieldset className={`${drawer.field} ${styles.targets}`}>
       <legend className="unseen">Targets</legend>
       <span className="quiet" aria-hidden="true">
         {targets.length > 1 ? 'Targets' : 'Target'}
@@ -80,8 +81,8 @@ export function Targets(props: ProtectionFieldsProps) {
             </div>
           );
         })}
-        {problems.shares && <p className={`act ${styles.remark}`}>{problems.shares}</p>}
-        <p className={styles.remark}>
+        {problems.shares && <p className={`act ${drawer.remark}`}>{problems.shares}</p>}
+        <p className={drawer.remark}>
           {left > 0 && (
             <button type="button" className="link" onClick={add}>
               Add a target

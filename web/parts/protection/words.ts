@@ -60,7 +60,7 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
     case 'restored':
       return `put back by us${at}`;
     case 'refused':
-      return `the broker refused it${at}${times > 1 ? ` ${figure(times)} times` : ''}${by ? `: ${by}` : ''}`;
+      return `the broker refused it${times > 1 ? ` ${figure(times)} times` : ''}${at}${by ? `: ${by}` : ''}`;
     case 'stop_not_restored':
       return `taken away again, and not put back any more${at}`;
     case 'target_restored':

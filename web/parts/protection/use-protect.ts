@@ -5,8 +5,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { api, read } from '../../api/client.ts';
 import { problemOf } from '../../api/problem.ts';
-import { newKey } from '../../parts/new-key.ts';
-import type { Sent } from '../../parts/protection/asked.ts';
+import { newKey } from '../new-key.ts';
+import type { Sent } from './asked.ts';
 
 /** Longer than the service waits for a broker. */
 const ASKS_WHILE_UNDER_WAY = 35;

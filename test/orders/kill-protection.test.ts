@@ -1,0 +1,253 @@
+// The process is killed between any two steps of protecting a position, held still there by a trap at the exchange, and started again
+// on the same data. The exchange's own ledger is the judge: in the end one stop stands and every target once, what they close is in the
+// history once, and flat leaves nothing.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { type ExchangeDesk, exchangeDesk } from '../broker/exchange-desk.ts';
+import { makeTrader, type Program, startProgram, type Trader, webhookPath } from './kill-harness.ts';
+
+const PATIENCE_MS = 60_000;
+/** What was on its way when the process died arrives after all, when the next one lives. */
+const LATE = { hold_ms: 4_000 };
+/** `moving`: at which moments of a move it is killed. */
+const KINDS = {
+  'one stop of the position, amended': { terms: {}, moving: ['accepted'] },
+  'stops of a quantity, new before old': {
+    terms: { stop: 'sized', moves: 'replace', second_stop: 'beside' },
+    moving: ['arrived', 'accepted', 'answered'],
+  },
+};
+
+let exchange: ExchangeDesk;
+let db: Db;
+let dir = '';
+let program: Program | null = null;
+let lives = 0;
+
+before(async () => {
+  exchange = await exchangeDesk();
+  dir = mkdtempSync(join(tmpdir(), 'fillpath-kill-'));
+  db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  await migrate(db, Date.now());
+});
+after(async () => {
+  await program?.kill();
+  await db.close();
+  await exchange.end();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The next life of the program; the exchange knows it by this name. */
+async function live(): Promise<{ address: string; name: string }> {
+  const name = `life${++lives}`;
+  program = startProgram(dir, {
+    BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
+    PROTECTION_SWEEP_SECONDS: '1',
+    RESPONSE_WAIT_SECONDS: '2',
+  });
+  return { address: await program.ready, name };
+}
+
+async function killed(): Promise<void> {
+  await program?.kill();
+  program = null;
+}
+
+async function eventually<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
+  for (const begun = Date.now(); ; await sleep(50)) {
+    const seen = await read();
+    if (isSo(seen)) return seen;
+    assert.ok(Date.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
+  }
+}
+
+const price = (now: number) => exchange.control('POST', 'prices', { BTCUSDT: now });
+
+async function openDesk(terms: object) {
+  await price(65_000);
+  const trader = await makeTrader(db, { latency_ms: 0 });
+  const { id } = trader.account;
+  await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 }, ...terms });
+  const ledger = async () => {
+    const { stops, orders, positions } = await exchange.control<ExchangeLedger>('GET', 'ledger');
+    const own = <Row extends { account: string }>(rows: readonly Row[]) =>
+      rows.filter(({ account }) => account === id);
+    const last = new Map(own(stops).map((line) => [line.client_order_id, line]));
+    return {
+      orders: own(orders),
+      held: own(positions).find(({ symbol }) => symbol === 'BTCUSDT')?.quantity ?? '0',
+      stops: [...last.values()]
+        .filter(({ what }) => what === 'placed' || what === 'moved')
+        .map((stop) => stop.price),
+      targets: own(orders)
+        .filter(({ status, client_order_id }) => status === 'placed' && client_order_id.startsWith('fp'))
+        .map(({ quantity }) => quantity),
+    };
+  };
+  return {
+    trader,
+    ledger,
+    closes: () =>
+      db.all<{ exit_reason: string; fill_quantity: string; client_order_id: string }>(
+        sql`select o.exit_reason, o.fill_quantity, l.client_order_id from order_history o
+            join order_legs l on l.order_id = o.order_id
+            where o.trading_account_id = ${id} and o.source = 'protection'`,
+      ),
+    row: () =>
+      db.get<{ state: string; body: string | null }>(
+        sql`select state, body from protections where trading_account_id = ${id} order by created_at desc limit 1`,
+      ),
+  };
+}
+type Desk = Awaited<ReturnType<typeof openDesk>>;
+
+function send(address: string, trader: Trader, fields: object): Promise<number> {
+  const signal = {
+    ...{ action: 'buy', symbol: 'BTCUSDT', quantity: 1, timestamp: timestamp(Date.now()) },
+    ...{ secret: trader.secret, ...fields },
+  };
+  // Who is killed does not answer.
+  return fetch(address + webhookPath(trader), { method: 'POST', body: JSON.stringify(signal) }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+const WANTED = { stop_loss: 64_000, take_profit: [{ at: 67_000, percent: 50 }] };
+
+/** One stop stands there, at its price, and the target once; when it fires, everything is told once and nothing is left. */
+async function judged({ ledger, closes, row }: Desk, stop: string): Promise<void> {
+  const isAtRest = ({ stops, targets }: Awaited<ReturnType<Desk['ledger']>>) =>
+    `${stops}` === stop && `${targets}` === '0.5';
+  await eventually(ledger, isAtRest);
+  await eventually(row, (seen) => seen?.state === 'standing');
+  // It stays so.
+  await sleep(1_500);
+  const rested = await ledger();
+  assert.ok(isAtRest(rested), `it came to rest, and was disturbed: ${JSON.stringify(rested)}`);
+  assert.deepEqual([rested.held, await closes()], ['1', []]);
+  await price(Number(stop) - 100);
+  await flat({ ledger, closes, row });
+}
+
+async function flat({ ledger, closes, row }: Pick<Desk, 'ledger' | 'closes' | 'row'>): Promise<void> {
+  await eventually(row, (seen) => seen?.state === 'ended');
+  const seen = await ledger();
+  assert.deepEqual([seen.held, seen.stops, seen.targets], ['0', [], []]);
+  const made = await closes();
+  assert.deepEqual(
+    made.map(({ exit_reason, fill_quantity }) => [exit_reason, Number(fill_quantity)]),
+    [['stop_loss', 1]],
+  );
+  assert.equal(
+    seen.orders.filter(({ side, fill_quantity }) => side === 'sell' && fill_quantity !== '0').length,
+    1,
+  );
+}
+
+for (const [kind, { terms, moving }] of Object.entries(KINDS))
+  describe(`killed while it is protected, where the broker has ${kind}`, () => {
+    test('after the fill was saved, before anything was sent for it', async () => {
+      const desk = await openDesk(terms);
+      const { address, name } = await live();
+      const entering = await exchange.setTrap(name, 'accepted');
+      const sent = send(address, desk.trader, WANTED);
+      await entering.caught();
+      const reading = await exchange.setTrap(name, 'position');
+      await entering.release();
+      await reading.caught();
+      assert.equal((await desk.row())?.state, 'armed');
+      await killed();
+      await sent;
+      assert.deepEqual((await desk.ledger()).stops, []);
+      await live();
+      await judged(desk, '64000');
+      await killed();
+    });
+
+    for (const moment of ['arrived', 'accepted'])
+      test(`when its first stop has ${moment}`, async () => {
+        const desk = await openDesk(terms);
+        const { address, name } = await live();
+        const trap = await exchange.setTrap(name, moment, { stops: true, ...LATE });
+        const sent = send(address, desk.trader, WANTED);
+        await trap.caught();
+        const { legs } = JSON.parse((await desk.row())?.body ?? '{}');
+        assert.equal(legs[0]?.limit, null, 'it was saved before it was sent');
+        await killed();
+        await sent;
+        await live();
+        await judged(desk, '64000');
+        await killed();
+      });
+
+    test('when a target was taken, and nobody heard of it', async () => {
+      const desk = await openDesk(terms);
+      const { address, name } = await live();
+      const stop = await exchange.setTrap(name, 'accepted', { stops: true });
+      const sent = send(address, desk.trader, WANTED);
+      await stop.caught();
+      const target = await exchange.setTrap(name, 'accepted', { closes: true, ...LATE });
+      await stop.release();
+      await target.caught();
+      await killed();
+      await sent;
+      await live();
+      await judged(desk, '64000');
+      await killed();
+    });
+
+    for (const moment of moving)
+      test(`when the stop in its place has ${moment}, and the old one may stand beside it`, async () => {
+        const desk = await openDesk(terms);
+        const { address, name } = await live();
+        await send(address, desk.trader, WANTED);
+        await eventually(desk.ledger, ({ stops, targets }) => stops.length === 1 && targets.length === 1);
+        await eventually(desk.row, (seen) => seen?.state === 'standing');
+        const trap = await exchange.setTrap(name, moment, { stops: true, ...LATE });
+        const sent = send(address, desk.trader, { action: 'protect', stop_loss: 64_400 });
+        await trap.caught();
+        await killed();
+        await sent;
+        await live();
+        await judged(desk, '64400');
+        await killed();
+      });
+
+    test('and it fires while nobody lives', async () => {
+      const desk = await openDesk(terms);
+      const { address } = await live();
+      await send(address, desk.trader, WANTED);
+      await eventually(desk.ledger, ({ stops, targets }) => stops.length === 1 && targets.length === 1);
+      await eventually(desk.row, (seen) => seen?.state === 'standing');
+      await killed();
+      await price(63_900);
+      await live();
+      await flat(desk);
+      await killed();
+    });
+
+    test('at once after it has fired', async () => {
+      const desk = await openDesk(terms);
+      const { address } = await live();
+      await send(address, desk.trader, WANTED);
+      await eventually(desk.ledger, ({ stops, targets }) => stops.length === 1 && targets.length === 1);
+      await eventually(desk.row, (seen) => seen?.state === 'standing');
+      await price(63_900);
+      await eventually(desk.ledger, ({ held }) => held === '0');
+      await killed();
+      await live();
+      await flat(desk);
+      await killed();
+    });
+  });
