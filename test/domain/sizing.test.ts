@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import Big from 'big.js';
 import { array, constantFrom, assert as holds, integer, property, record } from 'fast-check';
-import { type Decimal, decimal, isOnStep } from '../../src/domain/decimal.ts';
+import { type Decimal, decimal, isOnStep, ONE } from '../../src/domain/decimal.ts';
 import {
-  ONE,
   QUANTITY_TYPES,
   type QuantityType,
   quantityTypeOf,

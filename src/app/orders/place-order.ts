@@ -94,7 +94,7 @@ export interface NewOrder extends Placing {
    */
   readonly isTakenBack?: boolean;
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
-  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'wish'>>) | Denial>;
+  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'sizing' | 'wish'>>) | Denial>;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
   /** Called once the order is committed: whatever becomes of the answer, it stands. */

@@ -2,7 +2,7 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ONE } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
@@ -89,7 +89,8 @@ export function unsupported(account: Account, asking: Asking): Denial | null {
   if (!wish) return null;
   const { title, capabilities } = BROKERS[account.brokerName];
   // What is computed is rounded down to what can be protected.
-  const isKnown = isEntry(asking.intent) && asking.quantityType === 'units';
+  const isPlain = asking.quantityType === 'units' && account.quantityMultiplier === ONE;
+  const isKnown = isEntry(asking.intent) && isPlain;
   const quantity = isKnown ? asking.quantity : null;
   const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });
   return why === null ? null : deny('protection_unsupported', { detail: why });

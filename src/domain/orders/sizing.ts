@@ -8,6 +8,7 @@ import {
   decimal,
   downTo,
   multiply,
+  ONE,
   rounded,
   shareDown,
   sign,
@@ -56,19 +57,22 @@ export interface Sizing {
   readonly stop: Decimal | null;
   /** null: it is computed when the order is planned. */
   readonly units: Decimal | null;
+  /** Of the instrument, once it is known. */
+  readonly step: Decimal | null;
   /** How, in words. */
   readonly text: string | null;
 }
 
-export const ONE = decimal(1);
 const HUNDREDTH = decimal('0.01');
 const HUNDRED = decimal(100);
 
-/** Yet to be computed. null: the quantity is traded as it was sent. */
+const UNKNOWN = { price: null, equity: null, stop: null, units: null, step: null, text: null } as const;
+
+/** Yet to be computed. A part of what is held is that, whatever the account multiplies with. null: the quantity is traded as it was sent. */
 export const sizingOf = (type: QuantityType, asked: Decimal, factor: Decimal): Sizing | null =>
   type === 'units' && factor === ONE
     ? null
-    : { type, asked, factor, price: null, equity: null, stop: null, units: null, text: null };
+    : { ...UNKNOWN, type, asked, factor: type === 'percent_of_position' ? ONE : factor };
 
 export const isOfRisk = (type: QuantityType): boolean => type === 'risk_cash' || type === 'risk_percent';
 export const needsEquity = ({ type }: Sizing): boolean =>
@@ -116,7 +120,7 @@ export function sized(sizing: Sizing, symbol: string, market: SizingMarket): Siz
   const { type, asked } = sizing;
   const { price, equity, held, stop, step, least } = market;
   // Of nothing there is nothing to compute: who exits is told that nothing is held.
-  if (held === ZERO) return { ...sizing, units: ZERO, text: null };
+  if (held === ZERO) return { ...sizing, units: ZERO, step, text: null };
   if (needsPrice(sizing) && price === null)
     return failed(`nobody could tell the price of ${symbol}. Send it again, or send units.`);
   if (needsEquity(sizing) && (equity === null || sign(equity) <= 0))
@@ -154,7 +158,7 @@ export function sized(sizing: Sizing, symbol: string, market: SizingMarket): Siz
       message: `${words} is ${unrounded(amount, each, market, sizing)} ${symbol}; the least is ${least}.`,
     };
   const costs = needsPrice(sizing) ? ' Fees and slippage are not counted.' : '';
-  return { ...exact, units: traded, text: `${words} is ${traded} ${symbol}.${costs}` };
+  return { ...exact, units: traded, step, text: `${words} is ${traded} ${symbol}.${costs}` };
 }
 
 const failed = (why: string): Refusal => ({
@@ -172,7 +176,6 @@ function amountOf({ type, asked, factor }: Sizing, { equity, held }: SizingMarke
     case 'percent_of_equity':
     case 'risk_percent':
       return multiply(multiply(equity ?? ZERO, multiply(asked, HUNDREDTH)), factor);
-    // A part of what is held is that, whatever the account multiplies entries with.
     case 'percent_of_position':
       return multiply(held ?? ZERO, multiply(asked, HUNDREDTH));
   }
@@ -194,7 +197,7 @@ function wordsOf(
   { currency, held }: SizingMarket,
 ): string {
   const money = currency ?? 'in cash';
-  const times = factor === ONE || type === 'percent_of_position' ? '' : ` times ${factor}`;
+  const times = factor === ONE ? '' : ` times ${factor}`;
   switch (type) {
     case 'units':
       return `${asked}${times}`;

@@ -326,7 +326,7 @@ export async function executeOrder(
     /** What its size is computed by, where that is to be computed. */
     async function marketNow(): Promise<Facts['market']> {
       const { meant } = tradable();
-      return current.sizing && !wasSent(current) && typeof meant === 'string'
+      return current.sizing?.units === null && typeof meant === 'string'
         ? marketFor(line, tradable().get(meant), current.sizing, { isPatient: isExit(current) })
         : null;
     }
