@@ -61,7 +61,7 @@ describe('quantities', () => {
     const { sizing, quantity_type } = await world.order(trader, body.order_id);
     assert.equal(quantity_type, 'units');
     assert.deepEqual([sizing?.asked, sizing?.factor, sizing?.units], [1, 0.33333, 0.33333]);
-    assert.equal(sizing?.text, '1 times 0.33333 is 0.33333 BTCUSDT.');
+    assert.equal(sizing?.text, '1 times 0.33333 is 0.33333 BTC.');
     const half = await send({ action: 'sell', order_type: 'exit', quantity: 0.5 });
     // 0.166665 is between two steps.
     assert.deepEqual([half.body.fill_quantity, await held()], [0.16666, 0.16667]);
@@ -169,7 +169,7 @@ describe('a strategy’s target', () => {
     assert.equal(followed.body.order?.status, 'filled', JSON.stringify(followed.body));
     assert.equal(await held(), 0.66666);
     const record = await world.order(trader, followed.body.order?.order_id ?? '');
-    assert.equal(record.sizing?.text, '2 times 0.333333 is 0.66666 BTCUSDT.');
+    assert.equal(record.sizing?.text, '2 times 0.333333 is 0.66666 BTC.');
     assert.deepEqual([(await sync(2)).body.in_sync, (await sync(2)).body.order], [true, null]);
     const order = { trading_account_id: trader.account.id, action: 'close', symbol: 'BTCUSDT' };
     await world.as(trader, 'POST', '/trading/order', order);

@@ -126,6 +126,8 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
   if (!isSized) {
+    // What it would lose cannot be counted to a stop that cannot stand.
+    if (facts.wrong && !order.intent.target) return end(stopped(order, 'rejected', facts.wrong));
     const computed = sizedBy(order, held, facts.market);
     if ('code' in computed) return end(stopped(order, 'rejected', computed));
     order = computed;

@@ -6,7 +6,7 @@ import { priceOf } from '../protection/level.ts';
 import { asksForStop, isGiven, type OrderWish } from '../protection/wish.ts';
 import type { Order, OrderError, OrderIntent } from './order.ts';
 import { type Holding, heldOn } from './position.ts';
-import { type QuantityType, type Sizing, type SizingMarket, sized, sizingOf } from './sizing.ts';
+import { type QuantityType, type Sizing, type SizingMarket, sized, sizingOf, unitOf } from './sizing.ts';
 
 export interface Asked {
   readonly intent: OrderIntent;
@@ -66,8 +66,8 @@ export function sizedBy(
     };
   const isEntry = intent.operation === 'PLACE_ENTRY_ORDER';
   const isWhole = isEntry && market.wholeStops && wish !== undefined && asksForStop(wish.fromFlat);
-  const step = isWhole ? ONE : market.step;
-  if (intent.target) return towardsTarget(order, sizing, held, { ...market, step });
+  const { step, least } = isWhole ? { step: ONE, least: ONE } : market;
+  if (intent.target) return towardsTarget(order, sizing, held, { step, least });
   // What is held is asked for, and in which steps it may be traded.
   if (intent.operation === 'CLOSE_POSITION' || intent.operation === 'PROTECT_POSITION')
     return { ...order, sizing: { ...sizing, step } };
@@ -75,6 +75,7 @@ export function sizedBy(
   const computed = sized(sizing, symbol, {
     ...market,
     step,
+    least,
     price,
     held: intent.operation === 'PLACE_EXIT_ORDER' ? heldOn(held, intent.direction) : null,
     stop: price === null || !isEntry ? null : stopOf(wish, intent.side, price, held, market.tick),
@@ -98,12 +99,15 @@ function towardsTarget(
   const isLess = units !== downTo(multiply(sizing.asked, sizing.factor), step);
   const reason = isLess ? `${words}, less what protection has closed,` : words;
   if (units === ZERO && exact !== ZERO && held.every(({ quantity }) => quantity === ZERO))
-    return { code: 'invalid_quantity', message: `${reason} is ${exact} ${symbol}; the least is ${least}.` };
+    return {
+      code: 'invalid_quantity',
+      message: `${reason} is ${exact} ${unitOf(symbol)}; the least is ${least}.`,
+    };
   const position = sign(target.position) < 0 ? negate(units) : units;
   return {
     ...order,
     intent: { ...intent, target: { ...target, position } },
-    sizing: { ...sizing, units, step, text: `${reason} is ${units} ${symbol}.` },
+    sizing: { ...sizing, units, step, text: `${reason} is ${units} ${unitOf(symbol)}.` },
   };
 }
 
