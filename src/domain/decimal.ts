@@ -42,6 +42,7 @@ export const decimal = (value: string | number | Big): Decimal =>
 export const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));
 
 export const ZERO = decimal(0);
+export const ONE = decimal(1);
 
 /** So long a text has no more digits than a double keeps apart. */
 const isShort = (a: Decimal): boolean => a.length <= MAX_SIGNIFICANT_DIGITS;
@@ -106,6 +107,12 @@ export const isOnStep = (amount: Decimal, step: Decimal): boolean =>
 /** Where both are positive: the greatest multiple of the step that is not above the amount. */
 export const downTo = (amount: Decimal, step: Decimal): Decimal =>
   subtract(amount, canonical(new Big(amount).mod(step)));
+/** Where all are positive: the greatest multiple of the step of which so many, at that much each, are not above the amount. */
+export function shareDown(amount: Decimal, each: Decimal, step: Decimal): Decimal {
+  const one = new Big(each).times(step);
+  const whole = new Big(amount).minus(new Big(amount).mod(one));
+  return canonical(whole.div(one).times(step));
+}
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 export const larger = (a: Decimal, b: Decimal): Decimal => (compare(a, b) >= 0 ? a : b);
 

@@ -190,5 +190,8 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   protection_failed: passes(
     'it is a stop that was refused; the close that follows is an exit like any other',
   ),
+  sizing_failed: holds(
+    'only where an exit counts something else than units, and what that is cannot be known: a price or an equity that cannot be read is waited for until the deadline',
+  ),
   stopped_out: passes('entries only: an exit of what protection has closed already ends well'),
 };

@@ -139,6 +139,8 @@ describe('An order as Alpaca takes it', () => {
     ['a bracket without a price', { order_class: 'bracket', stop_loss: { stop_price: 'x' } }, { ...ours }, ['stop_loss']],
     ['a trailing stop in percent', { side: 'sell', type: 'trailing_stop', trail_percent: '3' }, { ...protect, trailing_stop: '3%' }, ['qty']],
     ['a trailing stop in dollars', { side: 'sell', type: 'trailing_stop', trail_price: 6.15 }, { ...protect, trailing_stop: '6.15p' }, ['qty']],
+    ['an amount of money', { notional: '100.5', qty: undefined }, { symbol: 'AAPL', action: 'long_entry', quantity: 100.5, quantity_type: 'cash' }, ['side']],
+    ['a sale for an amount of money', { notional: 100, qty: undefined, side: 'sell' }, { symbol: 'AAPL', action: 'long_exit', quantity: 100, quantity_type: 'cash' }, []],
     ['a pair that closes', { side: 'sell', type: 'limit', order_class: 'oco', take_profit: { limit_price: 301 }, stop_loss: { stop_price: 299 } }, { ...protect, stop_loss: 299, take_profit: 301 }, ['qty']],
   ];
   for (const [what, said, fields, lost] of ROWS)
@@ -147,7 +149,9 @@ describe('An order as Alpaca takes it', () => {
   // biome-ignore format: a table, one case a line
   const UNCLEAR: readonly (readonly [what: string, said: Fields, lost: readonly string[]])[] = [
     ['a plain order, which may open or close', {}, ['side']],
-    ['an amount of money', { notional: '100', qty: undefined, order_class: 'bracket' }, ['notional']],
+    ['two amounts', { notional: '100', order_class: 'bracket' }, ['notional']],
+    ['an amount of money that may open or close', { notional: '100', qty: undefined, side: '{{strategy.order.action}}' }, ['side']],
+    ['an amount of money that is none', { notional: 'all', qty: undefined }, ['notional']],
     ['no amount', { qty: undefined, order_class: 'bracket' }, ['qty']],
     ['a trailing stop of two distances', { type: 'trailing_stop', trail_price: 1, trail_percent: 1 }, ['qty', 'trail_percent']],
   ];

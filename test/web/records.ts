@@ -38,6 +38,8 @@ export const orderSummary = (given: Partial<Order>): Order => ({
   exit_order_result: null,
   half_done: false,
   settled_by: null,
+  quantity_type: 'units',
+  sizing: null,
   exit_reason: null,
   caused_by: null,
   unprotected_ms: null,

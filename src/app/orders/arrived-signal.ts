@@ -84,6 +84,7 @@ export const understanding = (signal: Signal) => ({
   action: signal.action,
   symbol: signal.symbol,
   quantity: toNumberOrNull(signal.quantity),
+  ...(signal.quantityType !== 'units' && { quantity_type: signal.quantityType }),
   operation: signal.intent.operation,
   order_type: signal.orderType,
   target: toNumberOrNull(signal.intent.target?.position ?? null),

@@ -68,7 +68,7 @@ export async function checkMessage(
   }
   const trades = signal && !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
   const drafted = trades && {
-    ...draftedBy(signal, simulation),
+    ...draftedBy(signal, simulation, account.quantityMultiplier),
     intent: intentOf(deps, target, signal, simulation),
   };
   const plan = drafted ? await planFor(deps, account, drafted) : null;

@@ -6,16 +6,18 @@ import type { User } from '../../data/identity/users.ts';
 import { claimIdempotencyKey, type IdempotencyKey } from '../../data/orders/limits.ts';
 import { findOrder } from '../../data/orders/orders.ts';
 import { findTarget, type Target } from '../../data/orders/targets.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ONE } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import { type Action, NO_NOTES, type OrderIntent, type OrderType } from '../../domain/orders/order.ts';
+import { sizingOf } from '../../domain/orders/sizing.ts';
+import { readQuantityType, whyNoRisk } from '../../domain/signals/quantity-type.ts';
 import { mapAction } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
-import { type Asking, readAsked, unsupported, wishOf } from '../protection/wished.ts';
+import { type Asking, filledIn, readAsked, unsupported, wishOf } from '../protection/wished.ts';
 import {
   type Placed,
   type PlaceOrderDeps,
@@ -85,7 +87,11 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   const asked = readAsked(request.fields, mapped);
   if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
   const { symbol, quantity } = request;
-  const asking = { ...mapped, symbol, quantity, protection: asked.protection };
+  const counts = readQuantityType(request.fields.quantity_type, { ...mapped, quantity });
+  if ('problem' in counts) return deny('request_invalid', { detail: counts.problem });
+  const quantityType = counts.type;
+  const ignored = [...asked.ignored, ...(counts.isUsed ? [] : ['quantity_type'])];
+  const asking = { ...mapped, symbol, quantity, quantityType, protection: asked.protection };
   const now = deps.clock.now();
   const notBefore = timestamp(now - KEY_LIFE_MS);
 
@@ -111,8 +117,9 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
     ...mapped,
     symbol,
     quantity,
+    sizing: sizingOf(quantityType, quantity, ONE),
     wish: wishOf(target.account, asking),
-    notes: asked.ignored.length > 0 ? { ...NO_NOTES, ignored: asked.ignored } : NO_NOTES,
+    notes: ignored.length > 0 ? { ...NO_NOTES, ignored } : NO_NOTES,
     isUncounted: action === 'protect',
     arrivedAt,
     context,
@@ -132,7 +139,13 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
 
 function refusalOf(asking: Asking, { user, account }: Target): Denial | null {
   if (!user.isActive) return deny('user_deactivated');
-  return symbolRefusal(account, asking) ?? unsupported(account, asking);
+  return symbolRefusal(account, asking) ?? unsupported(account, asking) ?? riskRefusal(account, asking);
+}
+
+/** What is lost at a stop that nobody asks for cannot be counted. */
+export function riskRefusal(account: Account, { quantityType, protection, symbol }: Asking): Denial | null {
+  const why = whyNoRisk(quantityType, () => filledIn(account, protection ?? {}, symbol));
+  return why === null ? null : deny('request_invalid', { detail: why });
 }
 
 type Wished = { readonly symbol: string; readonly intent: OrderIntent };

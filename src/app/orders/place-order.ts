@@ -32,6 +32,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
+import type { Sizing } from '../../domain/orders/sizing.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { OrderWish } from '../../domain/protection/wish.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
@@ -74,6 +75,8 @@ export interface NewOrder extends Placing {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
+  /** Where that counts something else than units. */
+  readonly sizing?: Sizing | null;
   readonly notes?: SignalNotes;
   /** What is to protect what it opens, or what is held. */
   readonly wish?: OrderWish | undefined;
@@ -91,7 +94,7 @@ export interface NewOrder extends Placing {
    */
   readonly isTakenBack?: boolean;
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
-  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'wish'>>) | Denial>;
+  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'sizing' | 'wish'>>) | Denial>;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
   /** Called once the order is committed: whatever becomes of the answer, it stands. */
@@ -128,7 +131,7 @@ export async function placeOrder(
 
   try {
     if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
-    if (request.wish && !pool.allKnow('protection')) return deny('worker_unavailable', UPGRADING);
+    if (!areKnown(pool, request)) return deny('worker_unavailable', UPGRADING);
   } catch (fault) {
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
@@ -203,9 +206,13 @@ export function refusalsOf(
   return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
 }
 
+/** Whatever its worker has to know of. */
+const areKnown = (pool: Pool, { wish, sizing }: NewOrder): boolean =>
+  (!wish || pool.allKnow('protection')) && (!sizing || pool.allKnow('sizes'));
+
 const UPGRADING = {
   detail:
-    'The service is being upgraded, and some of its workers cannot keep stops and targets yet. Nothing was queued.',
+    'The service is being upgraded, and some of its workers do not know yet what this order asks for. Nothing was queued.',
   advice: 'Send the order again in a minute.',
 };
 
@@ -352,6 +359,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     filledAt: null,
     trace: {},
     ...(request.wish && { wish: request.wish }),
+    ...(request.sizing && { sizing: request.sizing }),
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }

@@ -11,6 +11,7 @@ import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/de
 import type { OrderId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
+import { type Taken, takenWith } from '../../domain/orders/sized-order.ts';
 import {
   type BodyReading,
   type Mapping,
@@ -179,15 +180,18 @@ async function checkAndPlace(
   };
   /** `as`: of a report, what its account does to follow. */
   const place = ({ notes, unit, stopped = null }: Heard, as?: Mapping) => {
-    const meant = (of: Target, said: Signal) =>
-      as?.intent ?? withoutStopped(intentOf(deps, of, said, simulation), stopped);
+    const taken = (of: Target, said: Signal): Taken => {
+      const asked = { ...said, intent: intentOf(deps, of, said, simulation) };
+      const { intent, sizing } = takenWith(of.account.quantityMultiplier, asked);
+      return { intent: as?.intent ?? withoutStopped(intent, stopped), sizing };
+    };
     return placeOrder(deps, {
       ...target,
       source: 'webhook',
       simulation,
       action: signal.action,
       orderType: as ? as.orderType : signal.orderType,
-      intent: meant(target, signal),
+      ...taken(target, signal),
       symbol: signal.symbol,
       quantity: signal.quantity,
       wish: wishOf(account, signal),
@@ -204,7 +208,7 @@ async function checkAndPlace(
         if ('denial' in checkedAgain) return checkedAgain.denial;
         return {
           ...current,
-          intent: meant(current, checkedAgain.signal),
+          ...taken(current, checkedAgain.signal),
           wish: wishOf(current.account, checkedAgain.signal),
         };
       },
@@ -214,7 +218,8 @@ async function checkAndPlace(
   };
 
   try {
-    const hearing = { account, signal, simulation, arrivedAt, context };
+    const factor = account.quantityMultiplier;
+    const hearing = { account, signal, simulation, factor, arrivedAt, context };
     if (signal.action === 'sync') {
       const synced = await syncStrategy(deps, { target, hearing, place });
       if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();

@@ -2,10 +2,11 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ONE } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
+import type { QuantityType } from '../../domain/orders/sizing.ts';
 import { whyUnsupported } from '../../domain/protection/ability.ts';
 import { type Defaults, readDefaults, withDefaults } from '../../domain/protection/defaults.ts';
 import {
@@ -22,6 +23,7 @@ export interface Asking {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
+  readonly quantityType: QuantityType;
   /** null: it says nothing of it. */
   readonly protection: Wish | null;
 }
@@ -54,7 +56,7 @@ export function readAsked(
 /** undefined: nothing is to protect it. */
 export function wishOf(
   account: Account,
-  { intent, symbol, protection }: Omit<Asking, 'quantity'>,
+  { intent, symbol, protection }: Omit<Asking, 'quantity' | 'quantityType'>,
 ): OrderWish | undefined {
   const own = protection ?? NOTHING;
   const fromFlat = isEntry(intent) ? filledIn(account, own, symbol) : own;
@@ -86,7 +88,10 @@ export function unsupported(account: Account, asking: Asking): Denial | null {
   const wish = wishOf(account, asking);
   if (!wish) return null;
   const { title, capabilities } = BROKERS[account.brokerName];
-  const quantity = isEntry(asking.intent) ? asking.quantity : null;
+  // What is computed is rounded down to what can be protected.
+  const isPlain = asking.quantityType === 'units' && account.quantityMultiplier === ONE;
+  const isKnown = isEntry(asking.intent) && isPlain;
+  const quantity = isKnown ? asking.quantity : null;
   const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });
   return why === null ? null : deny('protection_unsupported', { detail: why });
 }

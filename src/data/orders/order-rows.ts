@@ -17,6 +17,7 @@ import type {
   Source,
 } from '../../domain/orders/order.ts';
 import { NO_NOTES } from '../../domain/orders/order.ts';
+import type { Sizing } from '../../domain/orders/sizing.ts';
 import type { ExitReason } from '../../domain/protection/protection.ts';
 import { type OrderWish, wishFromJson, wishJson } from '../../domain/protection/wish.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
@@ -51,6 +52,7 @@ export interface OrderRow {
   settled_by: 'user' | null;
   request_id: string | null;
   wish: string | null;
+  sizing: string | null;
   exit_reason: ExitReason | null;
   caused_by: OrderId | null;
   unprotected_ms: number | null;
@@ -81,7 +83,7 @@ export async function ordersWhere(db: Reads, where: Statement): Promise<Order[]>
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
               position_before, counted, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by,
-              wish, exit_reason, caused_by, unprotected_ms
+              wish, sizing, exit_reason, caused_by, unprotected_ms
             from order_history`,
         where,
       ],
@@ -169,6 +171,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     trace: JSON.parse(row.trace) as Order['trace'],
     ...(row.settled_by === null ? {} : { settledBy: row.settled_by }),
     ...(row.wish === null ? {} : { wish: wishOf(row.wish) }),
+    ...(row.sizing === null ? {} : { sizing: JSON.parse(row.sizing) as Sizing }),
     ...(row.exit_reason === null ? {} : { exitReason: row.exit_reason }),
     ...(row.caused_by === null ? {} : { causedBy: row.caused_by }),
     ...(row.unprotected_ms === null ? {} : { unprotectedMs: row.unprotected_ms }),

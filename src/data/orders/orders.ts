@@ -30,22 +30,23 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled, notes, request_id, wish, exit_reason, caused_by)
+          auto_exit, trace, fingerprint, unsettled, notes, request_id, wish, sizing, exit_reason, caused_by)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
           ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isOpenToAll(order)},
           ${json(order.notes === NO_NOTES ? null : order.notes)}, ${order.requestId},
-          ${order.wish ? wishText(order.wish) : null}, ${order.exitReason ?? null}, ${order.causedBy ?? null})
+          ${order.wish ? wishText(order.wish) : null}, ${json(order.sizing ?? null)}, ${order.exitReason ?? null}, ${order.causedBy ?? null})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
 
 /**
- * What is to be worked off by versions of every age. Those from before protection would open the position and forget its stop: until a
- * part of it was sent, an order that asks for one is kept from them.
+ * What is to be worked off by versions of every age. Those from before protection would open the position and forget its stop, those from
+ * before sizes would trade cash as units: until a part of it was sent, such an order is kept from them.
  */
-const isOpenToAll = (order: Order): boolean => isUnsettled(order) && (!order.wish || wasSent(order));
+const isOpenToAll = (order: Order): boolean =>
+  isUnsettled(order) && (!(order.wish || order.sizing) || wasSent(order));
 
 /** A real order that was accepted before, however long ago. */
 export async function acceptedBefore(
@@ -93,6 +94,13 @@ export function saveOrder(order: Order): Statement[] {
     // Nothing of it was sent, and it will be planned anew; or a part of it was, and the rest is another than it was planned before.
     ...((order.status === 'executing' && order.legs.length === 0) || order.legs.some(({ nth }) => nth > 1)
       ? [forgetPlanned(order)]
+      : []),
+    // Computed once, and saved before it is sent.
+    ...(order.sizing
+      ? [
+          sql`update order_history set sizing = ${JSON.stringify(order.sizing)}, intent = ${JSON.stringify(order.intent)}
+              where order_id = ${order.id}`,
+        ]
       : []),
     // What it has opened is to be protected from the moment in which that is known.
     ...(order.wish ? wantProtection(order) : []),

@@ -33,6 +33,7 @@ import {
   moveTo,
   type Order,
   type OrderError,
+  unitsOf,
   wasSent,
 } from './order.ts';
 import { closeInDoubt, furthestPosition, othersToAwait, pendingLeg } from './other-legs.ts';
@@ -59,6 +60,7 @@ import {
 import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, plan } from './planning.ts';
 import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
+import { sizedBy } from './sized-order.ts';
 import { end, type Facts, type Rules, type Step } from './step.ts';
 import {
   isAgreed,
@@ -104,8 +106,9 @@ function closeElsewhere(order: Order, facts: Facts, rules: Rules): Step | null {
 }
 
 /** Nothing of it is open: whatever was planned before is planned anew, on the position as it is now. */
-function begin(order: Order, facts: Facts, rules: Rules): Step {
+function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, position } = facts;
+  let order = accepted;
   if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
   if (order.notes.stoppedOut && !isExit(order)) return end(stopped(order, 'rejected', stoppedOut(order)));
   if (isLate(order, now)) return end(atDeadline(order, facts));
@@ -113,7 +116,8 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isExit(order) && !isWhole(amountOf(order)))
+  const isSized = order.sizing?.units !== null;
+  if (!able.fractionalQuantities && isSized && !isExit(order) && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -121,6 +125,13 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
+  if (!isSized) {
+    // What it would lose cannot be counted to a stop that cannot stand.
+    if (facts.wrong && !order.intent.target) return end(stopped(order, 'rejected', facts.wrong));
+    const computed = sizedBy(order, held, facts.market);
+    if ('code' in computed) return end(stopped(order, 'rejected', computed));
+    order = computed;
+  }
   const all = plan(order, held, instrument, facts, rules);
   const kept = keptByBroker(order, facts, rules);
   const open = kept.length === 0 ? held : held.filter((each) => !kept.includes(each.instrument));
@@ -154,8 +165,8 @@ const reopens = ({ notes, positionBefore }: Order, next: Leg): boolean =>
 const AT_ONCE = { afterMs: 0, rests: false } as const;
 
 /** Who closes asks for whatever is held, whatever the quantity. */
-const amountOf = ({ intent, quantity }: Order): Decimal =>
-  intent.target?.position ?? (intent.operation === 'CLOSE_POSITION' ? ZERO : quantity);
+const amountOf = (order: Order): Decimal =>
+  order.intent.target?.position ?? (order.intent.operation === 'CLOSE_POSITION' ? ZERO : unitsOf(order));
 
 const isUnsent = ({ status }: Leg): boolean => status === 'planned';
 

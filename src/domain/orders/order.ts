@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { BrokerName } from '../brokers.ts';
-import type { Decimal } from '../decimal.ts';
+import { type Decimal, ZERO } from '../decimal.ts';
 import {
   type AccountId,
   type ClientOrderId,
@@ -15,6 +15,7 @@ import type { ExitReason } from '../protection/protection.ts';
 import type { OrderWish } from '../protection/wish.ts';
 import type { Direction, Side } from '../side.ts';
 import type { StanceSide } from '../signals/strategy.ts';
+import type { Sizing } from './sizing.ts';
 
 export type { Direction, Side };
 
@@ -131,6 +132,7 @@ export const REJECTION_CODES = [
   'invalid_protection',
   'protection_failed',
   'stopped_out',
+  'sizing_failed',
 ] as const;
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
@@ -262,7 +264,10 @@ export interface Order {
   readonly action: Action;
   readonly orderType: OrderType | null;
   readonly intent: OrderIntent;
+  /** As it was sent; what it counts stands in `sizing`. */
   readonly quantity: Decimal;
+  /** Absent: it counts units. */
+  readonly sizing?: Sizing;
   readonly notes: SignalNotes;
   readonly guards: readonly GuardVerdict[];
   readonly status: OrderStatus;
@@ -291,6 +296,10 @@ export interface Order {
   /** Its owner said what became of it (settle.ts); otherwise what is known of it is the broker's word. */
   readonly settledBy?: 'user';
 }
+
+/** How much it is to trade. Nobody asks for it before it is computed. */
+export const unitsOf = ({ quantity, sizing }: Pick<Order, 'quantity' | 'sizing'>): Decimal =>
+  sizing ? (sizing.units ?? ZERO) : quantity;
 
 export const keyOf = ({ leg, nth }: Pick<Leg, 'leg' | 'nth'>): LegKey => (nth === 1 ? leg : `${leg} ${nth}`);
 export const legOf = (order: Order, key: LegKey): Leg | undefined =>

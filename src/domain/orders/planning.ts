@@ -3,7 +3,7 @@
 
 import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees } from './expected.ts';
-import { clientOrderId, type Leg, type Order } from './order.ts';
+import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
 import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
 import { type Holding, heldInAll, planOrder } from './position.ts';
@@ -46,7 +46,8 @@ export function plan(
   const free = held.map((holding) => takeable(holding, order.intent, facts, rules));
   const sent = order.legs.filter(({ status }) => status !== 'planned');
   const taken = sent.filter(({ leg }) => leg === 'exit');
-  const wanted = isExit(order) ? subtract(order.quantity, filledOf(taken)) : order.quantity;
+  const units = unitsOf(order);
+  const wanted = isExit(order) ? subtract(units, filledOf(taken)) : units;
   const { legs } = planOrder(intent, wanted, free, instrument);
   // A side is chosen once: what was turned meanwhile is somebody else's.
   const sides = new Set(taken.map(({ side }) => side));

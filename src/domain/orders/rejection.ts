@@ -90,6 +90,10 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     advice:
       'The position was closed, or, where the account’s `unprotected` is `alert`, stands without a stop: look at what the broker says, and set another level.',
   },
+  sizing_failed: {
+    meaning: 'How much to trade could not be computed: the message says what was missing. Nothing was sent.',
+    advice: 'Send the order again, or say how much in units of the symbol.',
+  },
   stopped_out: {
     meaning: 'The position was closed by its protection, and the strategy has not been flat since.',
     advice:

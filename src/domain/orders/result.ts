@@ -18,6 +18,7 @@ import { protectionOf } from '../protection/shown.ts';
 import { isHalfDone } from './half-done.ts';
 import type { ExitOrderResult, Leg, Order, OrderError } from './order.ts';
 import { REJECTIONS } from './rejection.ts';
+import type { Sizing } from './sizing.ts';
 
 export type OrderResult = ReturnType<typeof orderResult>;
 export type OrderSummary = ReturnType<typeof orderSummary>;
@@ -32,8 +33,28 @@ export interface Verification {
 /** `protection`: the one that its wish has become. Of an order that has nothing to do with one, no word is said. */
 export function orderResult(order: Order, protection: Protection | null = null) {
   const isAbout = order.wish !== undefined || order.exitReason !== undefined;
-  return { ...plainResult(order), ...(isAbout ? aboutProtection(order, protection) : {}) };
+  return {
+    ...plainResult(order),
+    ...(isAbout ? aboutProtection(order, protection) : {}),
+    ...(order.sizing ? aboutSize(order) : {}),
+  };
 }
+
+const aboutSize = ({ sizing }: Order) => ({
+  quantity_type: sizing?.type ?? 'units',
+  sizing: sizing ? shownSizing(sizing) : null,
+});
+
+export const shownSizing = ({ type, asked, factor, price, equity, stop, units, text }: Sizing) => ({
+  quantity_type: type,
+  asked: toNumber(asked),
+  factor: toNumber(factor),
+  price: toNumberOrNull(price),
+  equity: toNumberOrNull(equity),
+  stop: toNumberOrNull(stop),
+  units: toNumberOrNull(units),
+  text,
+});
 
 const aboutProtection = (order: Order, protection: Protection | null) => ({
   exit_reason: order.exitReason ?? null,
@@ -119,6 +140,7 @@ export function orderSummary(order: Order, { verification, isRealAccount, protec
     user_id: order.userId,
     ...result,
     ...aboutProtection(order, protection),
+    ...aboutSize(order),
     real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,

@@ -4,6 +4,7 @@ import type { Decimal } from '../decimal.ts';
 import type { GuardVerdict, Leg, LegKey, Order, OrderError } from './order.ts';
 import type { OtherLeg } from './other-legs.ts';
 import type { Holding } from './position.ts';
+import type { OrderMarket } from './sized-order.ts';
 
 /** What the broker can promise; see the port. */
 interface Abilities {
@@ -73,6 +74,8 @@ export interface Facts {
   readonly watch: Watch;
   /** The leg in hand was looked for, and the broker does not have it. */
   readonly isMissing: boolean;
+  /** By what an order is sized that counts something else than units; null: it was not asked for, or nobody could tell. */
+  readonly market: OrderMarket | null;
   /** Why the market does not let what is to protect an entry stand; null: it does, or nothing is. */
   readonly wrong: OrderError | null;
   /** What is not held any more; null: to be asked, where somebody wants to close it. */

@@ -1,6 +1,7 @@
 // The fields of a message that was written for another service: what is taken is dealt with, what is left over is named.
 
 import { parseDecimal, sign, toNumber } from '../decimal.ts';
+import { type QuantityType, quantityTypeOf } from '../orders/sizing.ts';
 import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
 import { insteadOf } from './refused-fields.ts';
 
@@ -21,7 +22,8 @@ export interface ForeignService {
 }
 
 export const unclear = (name: string, what: string): Turning => ({ unclear: without(name, what) });
-export const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
+export const NO_SIZE =
+  'how much to trade is not in the message. Send "quantity" in units of the symbol, or with "quantity_type" what else it counts.';
 export const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
 export const MARKET = 'orders are market orders here.';
 /** Of an order that a price sets off: what is made of it would trade at once. */
@@ -128,6 +130,13 @@ export function amount(text: string | null): number | string | null {
   if (isPlaceholder(text)) return text;
   const value = parseDecimal(text);
   return value === null || sign(value) <= 0 ? null : toNumber(value);
+}
+
+/** What a quantity counts there, in our words, where it is not units; null: nobody can tell. */
+export function counted(word: string | null, known: readonly QuantityType[]): OwnFields | null {
+  const type = word === null ? 'units' : quantityTypeOf(word);
+  if (type === 'units') return {};
+  return type !== null && known.includes(type) ? { quantity_type: type } : null;
 }
 
 /** "buy" and "sell", and what the platform fills in as one of them; null: no side. */

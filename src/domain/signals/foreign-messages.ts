@@ -60,6 +60,7 @@ const ORDER = [
   'action',
   'symbol',
   'quantity',
+  'quantity_type',
   'order_type',
   'market_position',
   'market_position_size',

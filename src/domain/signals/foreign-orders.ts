@@ -3,6 +3,7 @@
 import { parseDecimal, sign, toNumber } from '../decimal.ts';
 import { PROTECTION_FIELDS } from '../protection/wish.ts';
 import {
+  ACTION,
   amount,
   CONTRACTS,
   type ForeignFields,
@@ -107,10 +108,12 @@ const alpaca: ForeignService = {
       return { fields: { ...rest, action: 'protect' } };
     }
     if (type === 'stop' || type === 'stop_limit') return unclear('type', WAITS);
-    if (said.take('notional') !== null) return unclear('notional', NO_SIZE);
-    const quantity = amount(text);
-    if (quantity === null) return unclear('qty', NO_SIZE);
+    const notional = said.take('notional');
+    if (notional !== null && text !== null) return unclear('notional', NO_SIZE);
+    const quantity = amount(notional ?? text);
+    if (quantity === null) return unclear(notional === null ? 'qty' : 'notional', NO_SIZE);
     if (side === null) return unclear('side', NO_SIDE);
+    if (notional !== null) return forCash(side, { ...rest, quantity, quantity_type: 'cash' }, lost);
     // There, a sell closes what is held and a buy covers; here, either would turn the position.
     if (kind !== 'bracket' && kind !== 'oto') return unclear('side', OPENS_OR_CLOSES);
     if (type !== 'market') lost.push(without('type', MARKET));
@@ -132,13 +135,30 @@ const alpaca: ForeignService = {
   },
 };
 
+/** For money nothing is sold short there: who sells closes, and who buys is long afterwards. */
+function forCash(side: ReturnType<typeof sideOf>, order: OwnFields, lost: string[]): Turning {
+  if (side === ACTION) return unclear('side', OPENS_OR_CLOSES);
+  if (side === 'sell') return { fields: { ...order, action: 'long_exit' } };
+  lost.push(without('side', 'where a short position is held, it is closed first here.'));
+  return { fields: { ...order, action: 'long_entry' } };
+}
+
 const OPENS_OR_CLOSES =
   'it does not say whether it opens or closes. Send "action": buy or sell, with "order_type": "entry" or "exit".';
 
 const OF_PINE = ['loss', 'profit', 'trail_points', 'trail_price', 'trail_offset'];
 const NUMBERS = ['quantity', 'market_position_size', 'prev_market_position_size', 'price'];
 const OURS = [
-  ...['action', 'symbol', 'order_type', 'market_position', 'prev_market_position', 'id', 'timestamp'],
+  ...[
+    'action',
+    'symbol',
+    'quantity_type',
+    'order_type',
+    'market_position',
+    'prev_market_position',
+    'id',
+    'timestamp',
+  ],
   ...NUMBERS,
   ...PROTECTION_FIELDS,
 ];

@@ -2,9 +2,11 @@
 // them leaves to settings that only it knows (a size above all) is never guessed.
 
 import { parseDecimal, toNumber } from '../decimal.ts';
+import { QUANTITY_TYPES } from '../orders/sizing.ts';
 import {
   ACTION,
   amount,
+  counted,
   type ForeignFields,
   type ForeignService,
   isPlaceholder,
@@ -28,6 +30,8 @@ import {
 import { ofCrossTrade, ofPineConnector, ofThreeCommas, ofTradersPost } from './foreign-protection.ts';
 
 const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
+const PART_OF_WHICH =
+  'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit"; a share of what is held is "quantity_type": "percent_of_position".';
 const WHOLE = 'it closes the whole position here.';
 
 /** Closing a side takes all of it; the number that the field must have changes nothing. */
@@ -69,7 +73,7 @@ const tradersPost: ForeignService = {
     const symbol = said.take('ticker');
     const sentiment = said.take('sentiment');
     const quantity = said.take('quantity');
-    const quantityType = plain(said.take('quantityType'));
+    const counts = counted(said.take('quantityType'), QUANTITY_TYPES);
     for (const name of ['optionType', 'intrinsicValue', 'expiration', 'strikePrice', 'strikesAway'])
       if (said.take(name) !== null)
         return unclear(name, 'the message asks for an option: send its own symbol.');
@@ -90,10 +94,7 @@ const tradersPost: ForeignService = {
       if (sentiment !== null) return unclear('sentiment', `with exit ${NO_SIDE}`);
       return quantity === null
         ? { fields: { ...rest, action: 'close' } }
-        : unclear(
-            'quantity',
-            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
-          );
+        : unclear('quantity', PART_OF_WHICH);
     }
     if (['stop', 'stop_limit', 'trailing_stop'].includes(type)) return unclear('orderType', WAITS);
     const side = sideOf(action);
@@ -103,10 +104,11 @@ const tradersPost: ForeignService = {
     if (sentiment !== null && stance === null) return unclear('sentiment', NO_SIDE);
     if (quantity === null && stance === 'flat' && side !== ACTION)
       return closing(side === 'sell' ? 'long' : 'short', rest);
-    if (quantityType !== '' && quantityType !== 'fixed_quantity') return unclear('quantityType', NO_SIZE);
+    if (counts === null) return unclear('quantityType', NO_SIZE);
     const units = amount(quantity);
     if (units === null) return unclear('quantity', NO_SIZE);
-    const order = { ...rest, action: side, quantity: units };
+    const order = { ...rest, action: side, quantity: units, ...counts };
+    const isOfUnits = counts.quantity_type === undefined;
     if (stance === 'flat') return { fields: { ...order, order_type: 'exit' } };
     if (stance !== SIDE)
       lost.push(
@@ -116,7 +118,12 @@ const tradersPost: ForeignService = {
         ),
       );
     return {
-      fields: { ...order, ...(stance && { market_position: stance }), ...ofStrategy(stance, units) },
+      fields: {
+        ...order,
+        ...(stance && { market_position: stance }),
+        // Where the strategy stands counts units.
+        ...(isOfUnits ? ofStrategy(stance, units) : {}),
+      },
     };
   },
   protect: ofTradersPost,
@@ -139,6 +146,11 @@ const threeCommas: ForeignService = {
   protect: ofThreeCommas,
 };
 
+const CASH = { quantity_type: 'cash' } as const;
+const PART = { quantity_type: 'percent_of_position' } as const;
+
+const OF_UNITS = 'it counts units, and the order counts money: the side alone would be sent.';
+
 function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
   const action = said.take('action');
   const order = said.takeFields('order');
@@ -152,30 +164,34 @@ function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
     ...priced(said.take('trigger_price')),
     ...timestamp('timestamp', said.take('timestamp'), lost),
   };
-  const units = unit === 'base' ? amount(size) : null;
+  const isPart = unit === 'position_percent';
+  const counts = isPart ? PART : unit === 'quote' ? CASH : {};
+  const units = unit === 'base' || unit === 'quote' || isPart ? amount(size) : null;
 
   const [, does, direction] = /^(enter|exit)_(long|short)$/.exec(plain(action)) ?? [];
   if (does === 'exit' && (direction === 'long' || direction === 'short')) {
-    if (unit === 'position_percent' && size !== null && parseDecimal(size) === '100')
-      return closing(direction, rest);
+    if (isPart && size !== null && parseDecimal(size) === '100') return closing(direction, rest);
     return units === null
       ? unclear('order', `how much to close is not in the message. Send "action": "close_${direction}".`)
-      : { fields: { ...rest, action: `${direction}_exit`, quantity: units } };
+      : { fields: { ...rest, action: `${direction}_exit`, quantity: units, ...counts } };
   }
-  if (units === null && (does === 'enter' || sideOf(action) !== null))
+  if ((units === null || isPart) && (does === 'enter' || sideOf(action) !== null))
     return unclear(unit === '' ? 'order' : 'currency_type', NO_SIZE);
-  if (does === 'enter') return { fields: { ...rest, action: `${direction}_entry`, quantity: units } };
+  if (does === 'enter')
+    return { fields: { ...rest, action: `${direction}_entry`, quantity: units, ...counts } };
   const side = sideOf(action);
   if (side === null) return unclear('action', NO_ORDER);
   const info = said.takeFields('strategy_info');
-  const fields: Record<string, unknown> = { ...rest, action: side, quantity: units };
+  const fields: Record<string, unknown> = { ...rest, action: side, quantity: units, ...counts };
   // Their names of where the strategy stands are ours.
   for (const name of ['market_position', 'prev_market_position']) {
     const stance = info.take(name);
     if (stance === null) continue;
     fields[name] = stance;
     const held = info.take(`${name}_size`);
-    if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
+    if (held === null) continue;
+    if (counts === CASH) lost.push(without(`${name}_size`, OF_UNITS));
+    else fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
   }
   if (fields.market_position === undefined) return unclear('strategy_info', NO_SIDE);
   lost.push(...info.left());
@@ -231,10 +247,7 @@ const crossTrade: ForeignService = {
       if (symbol === null) return unclear('instrument', 'which symbol to close is not said. Send "symbol".');
       return units === null && !said.has('percent')
         ? { fields: { ...rest, action: 'close' } }
-        : unclear(
-            units === null ? 'percent' : 'qty',
-            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
-          );
+        : unclear(units === null ? 'percent' : 'qty', PART_OF_WHICH);
     }
     if (type.startsWith('stop')) return unclear('order_type', WAITS);
     const replaces = command === 'flatplace' || command === 'reverseposition';
@@ -306,7 +319,7 @@ const pineConnector: ForeignService = {
     return unclear(
       'risk',
       'whether it is lots, money or a share of the balance is a setting of the terminal. ' +
-        'Send "quantity" in units of the symbol.',
+        'Send "quantity" with "quantity_type": units, cash, percent_of_equity, risk_cash or risk_percent.',
     );
   },
   protect: ofPineConnector,

@@ -4,7 +4,8 @@
 const MARKET_ONLY = 'Orders are market orders: leave the field out; "price" says which price the signal saw.';
 const ORDER_KIND =
   'Orders are market orders: leave the field out; whether one enters or exits is said by "order_type".';
-const SIZED = 'Send "quantity" in units of the symbol.';
+const SIZED =
+  'Send "quantity" with "quantity_type": units (of the symbol), cash, percent_of_equity, percent_of_position, risk_cash or risk_percent.';
 const STANCE =
   'Send "market_position" (long, short or flat) and "market_position_size": where the strategy stands afterwards.';
 const EXIT = 'Send "order_type": "exit" for an order that only reduces.';

@@ -11,9 +11,11 @@ import {
   type Side,
 } from '../orders/order.ts';
 import { sideTowards } from '../orders/position.ts';
+import type { QuantityType } from '../orders/sizing.ts';
 import { isProtectionField, PROTECTION_FIELDS, type Wish } from '../protection/wish.ts';
 import { type JsonObject, type JsonValue, readJson } from './json.ts';
 import { readProtection } from './protective-fields.ts';
+import { readQuantityType, whyNoRisk } from './quantity-type.ts';
 import { insteadOf } from './refused-fields.ts';
 import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
@@ -27,6 +29,8 @@ export interface Signal {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
+  /** What that counts. */
+  readonly quantityType: QuantityType;
   /** Epoch milliseconds; null only in simulation. */
   readonly timestamp: number | null;
   readonly secret: string | null;
@@ -56,6 +60,7 @@ const FIELDS = [
   'action',
   'symbol',
   'quantity',
+  'quantity_type',
   'order_type',
   'timestamp',
   'id',
@@ -68,7 +73,7 @@ const FIELDS = [
   'secret',
 ];
 /** A `protect` is about all that is held. */
-const FIELDS_TO_PROTECT = FIELDS.filter((name) => name !== 'quantity');
+const FIELDS_TO_PROTECT = FIELDS.filter((name) => name !== 'quantity' && name !== 'quantity_type');
 const MOST_IGNORED = 20;
 
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
@@ -150,7 +155,12 @@ export function readSignal(
   const row = { action, intent: mapped.intent, before, symbol, filledIn };
   const protects = readProtection(fields, row);
   if ('problem' in protects) return protects;
-  const used: readonly string[] = protects.isUsed ? [...ours, ...PROTECTION_FIELDS] : ours;
+  const counts = readQuantityType(optional(fields, 'quantity_type'), { intent: mapped.intent, quantity });
+  if ('problem' in counts) return counts;
+  const noRisk = whyNoRisk(counts.type, () => filledIn(protects.wish ?? {}, symbol));
+  if (noRisk !== null) return { problem: noRisk };
+  const known = counts.isUsed ? ours : ours.filter((name) => name !== 'quantity_type');
+  const used: readonly string[] = protects.isUsed ? [...known, ...PROTECTION_FIELDS] : known;
 
   // Said in the wrong place, it would be an order in earnest.
   const says = field(fields, 'simulation');
@@ -189,6 +199,7 @@ export function readSignal(
       ...mapped,
       symbol,
       quantity,
+      quantityType: counts.type,
       timestamp,
       secret,
       before,

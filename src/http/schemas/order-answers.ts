@@ -11,6 +11,7 @@ import {
   SOURCES,
   TRACE_HOPS,
 } from '../../domain/orders/order.ts';
+import { QUANTITY_TYPES } from '../../domain/orders/sizing.ts';
 import { EXIT_REASONS } from '../../domain/protection/protection.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, saying, text, time } from './parts.ts';
@@ -115,6 +116,21 @@ const orderFields = {
   filled_at: orNull(time('when it was filled')),
 };
 
+/** How much is traded, and how that was computed. */
+export const Sizing = Type.Object(
+  {
+    quantity_type: oneOf(QUANTITY_TYPES),
+    asked: number('as it was sent', 500),
+    factor: number('what the account multiplies it with', 1),
+    price: orNull(number('that it was computed with', 68_000)),
+    equity: orNull(number('of the account then', 10_000), { examples: [null] }),
+    stop: orNull(number('where the stop would stand', 66_640), { examples: [null] }),
+    units: orNull(number('what is traded, rounded down; null: not computed yet', 0.007)),
+    text: orNull(text('in words', ['500 USDT is 0.007 BTC at 68,000. Fees and slippage are not counted.'])),
+  },
+  { title: 'Sizing' },
+);
+
 /** What protection has to do with it. */
 const protectionFields = {
   exit_reason: exitReason,
@@ -130,9 +146,16 @@ const protectionFields = {
   }),
 };
 
+const sizeFields = {
+  quantity_type: oneOf(QUANTITY_TYPES, { description: 'what `quantity` counts' }),
+  sizing: orNull(Sizing, { description: 'null: it counts units, and nothing is computed', examples: [null] }),
+};
+
 export const OrderResult = Type.Object(
   {
     ...orderFields,
+    quantity_type: Type.Optional(sizeFields.quantity_type),
+    sizing: Type.Optional(sizeFields.sizing),
     exit_reason: Type.Optional(protectionFields.exit_reason),
     caused_by: Type.Optional(protectionFields.caused_by),
     unprotected_ms: Type.Optional(protectionFields.unprotected_ms),
@@ -180,6 +203,7 @@ const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
   ...protectionFields,
+  ...sizeFields,
   real_money: flag(
     'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
     true,

@@ -2,10 +2,22 @@
 
 import { Type } from 'typebox';
 import { ACTIONS, ORDER_TYPES } from '../../domain/orders/order.ts';
+import { QUANTITY_TYPES } from '../../domain/orders/sizing.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { SYMBOL } from '../../domain/signals/symbol.ts';
 import { protectionFields } from './protection.ts';
 import { oneOf, symbol, uuid } from './requests.ts';
+
+/** In any case, and in others' words too: domain/orders/sizing.ts reads it. */
+const sizeFields = {
+  quantity_type: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: `what \`quantity\` counts: ${QUANTITY_TYPES.join(', ')}; absent: units`,
+      examples: ['cash'],
+    }),
+  ),
+};
 
 /** For the documentation alone: domain/signals/signal.ts reads the body, and says what is wrong with it. */
 export const WebhookBody = Type.Object({
@@ -22,6 +34,7 @@ export const WebhookBody = Type.Object({
       examples: [1],
     }),
   ),
+  ...sizeFields,
   market_position: Type.Optional(
     oneOf(STANCE_SIDES, {
       description: "the strategy's side after this alert; it decides between entry, exit and close",
@@ -100,6 +113,7 @@ export const NewOrderBody = Type.Object(
         description: 'needed by every action but close, which takes none, and protect, which does not use it',
       }),
     ),
+    ...sizeFields,
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
     ...protectionFields,

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
-import { GuardVerdict, OrderError } from './order-answers.ts';
+import { GuardVerdict, OrderError, Sizing } from './order-answers.ts';
 import { flag, id, number, orNull, text, time } from './parts.ts';
 import { plannedLegs } from './protection.ts';
 import { oneOf } from './requests.ts';
@@ -79,6 +79,7 @@ export const OrderPlan = Type.Object(
         'what would protect the position; distances count from the price of now. Empty: nothing is asked for; null: the market could not be asked',
       examples: [[]],
     }),
+    sizing: orNull(Sizing, { description: 'null: it trades as many units as it says', examples: [null] }),
     guards: Type.Array(GuardVerdict, { description: 'what the guards say of the entry', examples: [[]] }),
     error: orNull(OrderError, {
       description: 'how it would end, where it would not be filled',

@@ -40,6 +40,7 @@ import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
 import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
 import { sendLeg } from './send-leg.ts';
+import { marketFor } from './sizing.ts';
 import { stopwatch } from './watches.ts';
 
 /** The account was changed while the order rested: it goes on over a connection of now. */
@@ -165,6 +166,7 @@ export async function executeOrder(
     let instruments: Instruments | null = null;
     let position: Facts['position'] = null;
     let wrong: OrderError | null = null;
+    let market: Facts['market'] = null;
     let closedBy: Facts['closedBy'] = null;
     let isMissing = false;
     let judged: (Judgement & { readonly at: number }) | null = null;
@@ -192,6 +194,7 @@ export async function executeOrder(
         refusals,
         watch: watches.leg.read(),
         wrong,
+        market,
         closedBy,
         isMissing,
         isBelieved: inHand !== undefined && whyDoubt(current, inHand, line, now()) === null,
@@ -229,7 +232,7 @@ export async function executeOrder(
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
             // What protects the position keeps what is to be closed.
             if (line.capabilities.reserves) await deps.protecting.free(current, line, trades);
-            [position, wrong] = await Promise.all([positionNow(), wrongNow()]);
+            [position, wrong, market] = await Promise.all([positionNow(), wrongNow(), marketNow()]);
             watches.position.looked();
             break;
           case 'look':
@@ -317,7 +320,18 @@ export async function executeOrder(
       const { wish, intent } = current;
       if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || typeof tradable().meant !== 'string')
         return null;
-      return wrongIn(line, tradable().get(null), { wish, side: intent.side, quantity: current.quantity });
+      return wrongIn(line, tradable().get(null), {
+        ...{ wish, side: intent.side },
+        quantity: current.sizing ? current.sizing.units : current.quantity,
+      });
+    }
+
+    /** What its size is computed by, where that is to be computed. */
+    async function marketNow(): Promise<Facts['market']> {
+      const { meant } = tradable();
+      return current.sizing?.units === null && typeof meant === 'string'
+        ? marketFor(line, tradable().get(meant), current.sizing, { isPatient: isExit(current) })
+        : null;
     }
 
     /** Where the broker lets nobody look, it is not tried over and over: nothing is to be held up by that. */
