@@ -8,6 +8,7 @@ import {
   compare,
   type Decimal,
   decimal,
+  larger,
   multiply,
   negate,
   rounded,
@@ -172,8 +173,6 @@ export function exposure(book: Book, symbol: string, more?: Omit<Fill, 'price'>)
 }
 
 export const unfilled = (order: PaperOrder): Decimal => subtract(order.quantity, order.fillQuantity);
-
-const larger = (a: Decimal, b: Decimal): Decimal => (compare(a, b) >= 0 ? a : b);
 
 const marginOf = (listing: Listing, quantity: Decimal, price: Decimal): Decimal =>
   multiply(value(listing, quantity, price), listing.marginRate);
