@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { stepAt, totpCode } from '../../src/domain/identity/totp.ts';
-import { assertClean, enter, onStage, PASSWORD, register } from './stage.ts';
+import { assertClean, enter, goTo, onStage, PASSWORD, register } from './stage.ts';
 
 const EMAIL = 'ann@example.com';
 
@@ -59,7 +59,7 @@ await onStage('a first day', ({ stage, visitor, page }) => {
   });
 
   test('its story says where it came from and what it did', async () => {
-    await page.getByRole('link', { name: 'Signals' }).first().click();
+    await goTo(page, 'Signals');
     await heading(page).filter({ hasText: '1 signal today: 1 executed' }).waitFor();
     await page
       .getByRole('row', { name: /BTCUSDT/ })
@@ -92,7 +92,7 @@ await onStage('a first day', ({ stage, visitor, page }) => {
     const entry = { action: 'buy', quantity: 1, market_position_size: 1, prev_market_position: 'flat' };
     assert.equal(await signal({ ...ether, ...entry, prev_market_position_size: 0 }), 200);
     assert.equal(await signal({ ...ether, action: 'sync', market_position_size: 2 }), 200);
-    await page.getByRole('link', { name: 'Positions' }).first().click();
+    await goTo(page, 'Positions');
     await heading(page).filter({ hasText: '1 differs' }).waitFor();
     await page.getByRole('button', { name: 'Buy 1 ETHUSDT to align…' }).click();
     const dialog = page.getByRole('dialog');
@@ -106,18 +106,19 @@ await onStage('a first day', ({ stage, visitor, page }) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Close 2 positions and halt/ }).click();
     await dialog.getByText('Halted, and 2 positions closed').waitFor();
+    await page
+      .locator('header')
+      .getByText(/^\d of \d halted$/)
+      .waitFor();
     await dialog.getByRole('button', { name: /^Resume .*…$/ }).click();
     await dialog.getByRole('button', { name: /^Resume [^…]*$/ }).click();
     await dialog.getByText('Keep it halted').waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
-    await page
-      .locator('#halt')
-      .filter({ hasText: /^Halt$/ })
-      .waitFor();
+    await page.getByRole('button', { name: /^\d of \d halted$/ }).waitFor({ state: 'detached' });
   });
 
   test('a second factor is set up with a real code, and asked for at the next login', async () => {
-    await page.getByRole('link', { name: 'Security' }).first().click();
+    await goTo(page, 'Security');
     await page.waitForURL('**/security');
     await page.getByRole('button', { name: 'Set it up' }).click();
     await page.getByLabel('Your password').fill(PASSWORD);

@@ -3,7 +3,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertClean, enter, logIn, onStage, planOrder, type Scene, type Stage, visit } from './stage.ts';
+import {
+  assertClean,
+  enter,
+  goTo,
+  logIn,
+  onStage,
+  planOrder,
+  type Scene,
+  type Stage,
+  visit,
+} from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 /** The service's own. */
@@ -109,10 +119,7 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
       clock.ahead += HOUR_MS;
       await Promise.all(
         [page, other].map(async (tab) => {
-          await tab
-            .getByRole('navigation', { name: 'Pages', exact: true })
-            .getByRole('link', { name })
-            .click();
+          await goTo(tab, name);
           await tab.waitForURL(stage.url + path);
           await tab.getByLabel('Loading').first().waitFor({ state: 'detached' });
           // The plan is asked for with a request that could change something: it needs the CSRF token.

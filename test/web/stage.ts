@@ -249,6 +249,14 @@ export async function chord(page: Page, first: string, second: string): Promise<
   await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
+/** By the navigation: as a word, or under More, whatever the window's width. */
+export async function goTo(page: Page, name: string): Promise<void> {
+  const navigation = page.getByRole('navigation').filter({ visible: true });
+  const link = navigation.getByRole('link', { name }).filter({ visible: true });
+  if ((await link.count()) === 0) await navigation.getByRole('button', { name: /more pages$/i }).click();
+  await link.click();
+}
+
 /** The drawer, with an order in it whose plan is there. */
 export async function planOrder(page: Page): Promise<Locator> {
   await page.keyboard.press('t');

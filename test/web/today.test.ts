@@ -11,7 +11,8 @@ import {
   curlCommand,
   firstSignal,
   firstSteps,
-  isFirstVisit,
+  hasOnlyBeginnersTrouble,
+  isRehearsal,
   strategyMessage,
 } from '../../web/pages/today/first-steps.ts';
 import { heldRows } from '../../web/pages/today/held.ts';
@@ -373,18 +374,21 @@ describe('the first visit', () => {
   } as Schemas['OwnSession'];
   const fresh = account({ broker_name: 'paper', real_money: false, last_signal_at: null });
 
-  test('lasts until a signal came, or trouble that a beginner has not', () => {
-    assert.equal(isFirstVisit({ accounts: [], todo: [todo('terms_not_accepted')] }), true);
-    assert.equal(isFirstVisit({ accounts: [fresh], todo: [] }), true);
-    assert.equal(isFirstVisit({ accounts: [fresh, account()], todo: [] }), false);
-    assert.equal(isFirstVisit({ accounts: [fresh], todo: [todo('credentials_refused')] }), false);
+  test('ends with trouble that a beginner has not', () => {
+    assert.equal(hasOnlyBeginnersTrouble({ todo: [] }), true);
+    assert.equal(hasOnlyBeginnersTrouble({ todo: [todo('terms_not_accepted')] }), true);
+    assert.equal(hasOnlyBeginnersTrouble({ todo: [todo('credentials_refused')] }), false);
   });
 
   test('ticks off what is done, and shows what is next', () => {
-    const states = (isMessageCopied: boolean, accounts = [fresh]) =>
-      firstSteps({ overview: { accounts, todo: [] }, accounts: [paper], session, isMessageCopied }).map(
-        ({ name, state }) => `${name} ${state}`,
-      );
+    const states = (isMessageCopied: boolean, hasExecuted = false, accounts = [fresh]) =>
+      firstSteps({
+        overview: { accounts, todo: [] },
+        accounts: [paper],
+        session,
+        hasExecuted,
+        isMessageCopied,
+      }).map(({ name, state }) => `${name} ${state}`);
     assert.deepEqual(states(false), [
       'terms ticked',
       'account ticked',
@@ -395,8 +399,13 @@ describe('the first visit', () => {
       'second_factor open',
     ]);
     assert.equal(states(true)[3], 'signal now');
-    const heard = states(false, [{ ...fresh, last_signal_at: at(15) }]);
-    assert.deepEqual(heard.slice(2, 5), ['message ticked', 'signal ticked', 'broker now']);
+    const heard = [{ ...fresh, last_signal_at: at(15) }];
+    assert.deepEqual(states(false, true, heard).slice(2, 5), [
+      'message ticked',
+      'signal ticked',
+      'broker now',
+    ]);
+    assert.equal(states(false, false, heard)[3], 'signal now', 'one that was refused ticks nothing');
   });
 
   test('begins with nothing', () => {
@@ -404,6 +413,7 @@ describe('the first visit', () => {
       overview: { accounts: [], todo: [] },
       accounts: [],
       session: { ...session, terms: { current_version: '2', accepted_version: '1' } },
+      hasExecuted: false,
       isMessageCopied: false,
     });
     assert.equal(terms?.state, 'now');
@@ -411,7 +421,7 @@ describe('the first visit', () => {
   });
 
   test('has a command that a shell reads as it is meant, with the time of its sending', () => {
-    const command = curlCommand(firstSignal({ ...paper, allowed_symbols: ["O'NOW"] }, "s'3$(x)"));
+    const command = curlCommand(firstSignal({ ...paper, allowed_symbols: ["O'NOW"] }, "s'3$(x)", false));
     // What curl would get, from a shell that has no curl.
     const shown = execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$4"; }\n${command}`], {
       encoding: 'utf8',
@@ -423,9 +433,13 @@ describe('the first visit', () => {
   });
 
   test('never tries with real money', () => {
-    assert.equal(firstSignal(paper, 's').url, paper.webhook_url);
+    const bought = { simulation_only: false };
+    assert.equal(isRehearsal(paper, bought), false);
+    assert.equal(isRehearsal(paper, { simulation_only: true }), true, 'nor with what the plan refuses');
+    assert.equal(isRehearsal({ ...paper, broker: 'bybit' }, bought), true);
+    assert.equal(firstSignal(paper, 's', false).url, paper.webhook_url);
     assert.equal(
-      firstSignal({ ...paper, broker: 'bybit' }, 's').url,
+      firstSignal(paper, 's', true).url,
       'https://fillpath.example/webhook/T0ken/order?simulation=true',
     );
   });

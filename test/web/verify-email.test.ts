@@ -42,7 +42,7 @@ await onStage(
       await page.getByRole('button', { name: 'The address is mine' }).click();
       await page.getByText('Your address is confirmed').waitFor();
       await page.getByRole('link', { name: 'Go on to Today' }).click();
-      await page.getByRole('link', { name: 'Security' }).first().waitFor();
+      await page.getByRole('link', { name: 'Positions' }).first().waitFor();
       assert.equal(await page.getByText('Confirm your address.').count(), 0);
       assertClean(visitor.watched, stage.url);
     });

@@ -17,6 +17,12 @@ export const ownSession = queryOptions({
   staleTime: 60_000,
 });
 
+/** The plan, and what of it is used. */
+export const subscription = queryOptions({
+  queryKey: ['subscription'],
+  queryFn: () => read(api.GET('/settings/subscription')),
+});
+
 export const accounts = queryOptions({
   queryKey: ['accounts'],
   async queryFn() {

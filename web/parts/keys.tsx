@@ -1,39 +1,17 @@
 // The keyboard: what is pressed anywhere but in a field. `g` waits for a second key.
 
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { ownSession } from '../api/queries.ts';
 import { Dialog } from './dialog.tsx';
 import { useOver } from './over.tsx';
+import { usePlaces } from './places.ts';
 
 /** How long `g` waits. */
 const SECOND_KEY_MS = 1_500;
 
-type Places = Readonly<Record<string, { readonly to: string; readonly name: string }>>;
-
-const GO: Places = {
-  t: { to: '/', name: 'Today' },
-  s: { to: '/signals', name: 'Signals' },
-  p: { to: '/positions', name: 'Positions' },
-  f: { to: '/performance', name: 'Performance' },
-  a: { to: '/accounts', name: 'Accounts' },
-  c: { to: '/check', name: 'Check' },
-  y: { to: '/security', name: 'Security' },
-  n: { to: '/notifications', name: 'Notifications' },
-};
-const GO_AS_ADMIN: Places = { ...GO, o: { to: '/operation', name: 'Operation' } };
-
 const isTyped = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-
-/** Where it has no place of its own it lies over the page, until it is left. */
-export function openSearch(): void {
-  const field = document.getElementById('search');
-  if (!field?.checkVisibility()) field?.closest<HTMLElement>('[popover]')?.showPopover();
-  field?.focus();
-}
 
 /** It stands in the masthead or at the thumb, by the width of the window. */
 const haltButton = (): HTMLElement | undefined =>
@@ -56,12 +34,11 @@ export function useKeys(does: Readonly<Record<string, () => void>>): void {
   }, []);
 }
 
-export function Keys() {
+export function Keys({ openSearch }: { readonly openSearch: () => void }) {
   const navigate = useNavigate();
   const { openTrade } = useOver();
   const [isShown, setShown] = useState(false);
-  const { data: isAdmin = false } = useQuery({ ...ownSession, select: ({ user }) => user.is_admin });
-  const places = isAdmin ? GO_AS_ADMIN : GO;
+  const places = usePlaces();
 
   useEffect(() => {
     let goesUntil = 0;
@@ -72,8 +49,9 @@ export function Keys() {
       const { key, timeStamp } = event;
       const goes = timeStamp < goesUntil;
       goesUntil = 0;
+      const place = goes && places.find((one) => one.key === key);
       if (goes && key === 'h') haltButton()?.focus();
-      else if (goes && places[key]) void navigate({ to: places[key].to });
+      else if (place) void navigate({ to: place.to });
       else if (key === 'g') goesUntil = timeStamp + SECOND_KEY_MS;
       else if (key === '/') openSearch();
       else if (key === 't') openTrade();
@@ -83,12 +61,12 @@ export function Keys() {
     };
     document.addEventListener('keydown', press);
     return () => document.removeEventListener('keydown', press);
-  }, [navigate, openTrade, places]);
+  }, [navigate, openSearch, openTrade, places]);
 
   if (!isShown) return null;
   const keys: [string, string][] = [
     ['/', 'search by symbol, order id, broker reference or client id'],
-    ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, `go to ${name}`]),
+    ...places.map(({ key, name }): [string, string] => [`g ${key}`, `go to ${name}`]),
     ['g h', 'go to Halt, which asks before it acts'],
     ['j k', 'older and newer, in lists and stories'],
     ['enter', 'open'],

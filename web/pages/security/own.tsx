@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { logOut } from '../../api/client.ts';
-import { ownSession } from '../../api/queries.ts';
+import { ownSession, subscription } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
 import { hangUp } from '../../live/stream.ts';
 import { counted, figure } from '../../parts/numbers.ts';
@@ -13,7 +13,6 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf } from '../../parts/when.tsx';
 import { chooseTheme, chosenTheme, type Theme } from '../../theme/theme.ts';
 import { Password } from './password.tsx';
-import { subscription } from './questions.ts';
 import styles from './security.module.css';
 
 export function Own() {

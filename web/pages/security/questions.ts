@@ -70,11 +70,6 @@ export const afterTheft = queryOptions({
   queryFn: () => read(api.GET('/settings/after-theft')),
 });
 
-export const subscription = queryOptions({
-  queryKey: ['subscription'],
-  queryFn: () => read(api.GET('/settings/subscription')),
-});
-
 /** A glance first; who wants more wants many. */
 const AUDIT_GLANCE = 10;
 const AUDIT_PAGE = 50;

@@ -17,7 +17,13 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
-import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
+import {
+  curlCommand,
+  firstSignal,
+  strategyMessage,
+  type FirstSignal as Words,
+  webhookOf,
+} from './first-steps.ts';
 import styles from './first-visit.module.css';
 import { webhookSecret } from './secret.ts';
 
@@ -25,12 +31,19 @@ type Account = Schemas['Account'];
 
 const TABS = { terminal: 'from a terminal', platform: 'from the charting platform' } as const;
 
-interface FirstSignalProps {
+interface ShownProps {
   readonly account: Account;
+  /** It goes into the simulated book. */
+  readonly isSimulated: boolean;
   readonly onCopied: () => void;
 }
 
-export function FirstSignal({ account, onCopied }: FirstSignalProps) {
+interface FirstSignalProps extends Omit<ShownProps, 'isSimulated'> {
+  /** null: it is not known yet what the plan allows. */
+  readonly isSimulated: boolean | null;
+}
+
+export function FirstSignal({ account, isSimulated, onCopied }: FirstSignalProps) {
   const [tab, setTab] = useState<keyof typeof TABS>('terminal');
   const { data, error } = useQuery(webhookSecret(account.id));
   return (
@@ -46,24 +59,37 @@ export function FirstSignal({ account, onCopied }: FirstSignalProps) {
         </span>
       </header>
       {error && <ProblemNote fault={error} />}
-      {!data && !error && <Skeleton rows={3} />}
-      {data && tab === 'terminal' && (
-        <Terminal words={firstSignal(account, data.webhook_secret)} account={account} onCopied={onCopied} />
-      )}
-      {data && tab === 'platform' && (
-        <Platform account={account} secret={data.webhook_secret} onCopied={onCopied} />
+      {data && isSimulated !== null ? (
+        <Shown tab={tab} secret={data.webhook_secret} {...{ account, isSimulated, onCopied }} />
+      ) : (
+        !error && <Skeleton rows={3} />
       )}
       <Waiting account={account} />
     </section>
   );
 }
 
+type SecretProps = ShownProps & { readonly secret: string };
+
+const Shown = ({ tab, ...props }: SecretProps & { readonly tab: keyof typeof TABS }) => (
+  <div className={props.isSimulated ? 'hatched' : ''}>
+    {props.isSimulated && (
+      <p className={styles.lead}>
+        <Unreal word="simulated" />{' '}
+        <span className="quiet">It goes into the simulated book, which every plan allows.</span>
+      </p>
+    )}
+    {tab === 'terminal' ? <Terminal {...props} /> : <Platform {...props} />}
+  </div>
+);
+
 const noting = (text: string, note: () => void) => async () => {
   note();
   return text;
 };
 
-function Terminal({ words, account, onCopied }: { readonly words: Words } & FirstSignalProps) {
+function Terminal({ account, secret, isSimulated, onCopied }: SecretProps) {
+  const words = firstSignal(account, secret, isSimulated);
   const command = curlCommand(words);
   return (
     <>
@@ -74,14 +100,18 @@ function Terminal({ words, account, onCopied }: { readonly words: Words } & Firs
         <CopyButton text={noting(command, onCopied)} primary>
           Copy the command
         </CopyButton>
-        <SendForMe words={words} account={account} />
+        <SendForMe words={words} account={account} isSimulated={isSimulated} />
       </div>
     </>
   );
 }
 
 /** The same message, from here: to a paper account, or into the simulated book. */
-function SendForMe({ words, account }: { readonly words: Words; readonly account: Account }) {
+function SendForMe({
+  words,
+  account,
+  isSimulated,
+}: Omit<ShownProps, 'onCopied'> & { readonly words: Words }) {
   const queries = useQueryClient();
   const { symbol, quantity, secret } = words;
   const send = useMutation({
@@ -90,7 +120,7 @@ function SendForMe({ words, account }: { readonly words: Words; readonly account
         api.POST('/webhook/{token}/order', {
           params: {
             path: { token: account.webhook_token },
-            query: account.broker === 'paper' ? {} : { simulation: 'true' },
+            query: isSimulated ? { simulation: 'true' } : {},
           },
           body: { action: 'buy', symbol, quantity, timestamp: new Date(serverNow()).toISOString(), secret },
         }),
@@ -107,13 +137,13 @@ function SendForMe({ words, account }: { readonly words: Words; readonly account
   );
 }
 
-function Platform({ account, secret, onCopied }: { readonly secret: string } & FirstSignalProps) {
+function Platform({ account, secret, isSimulated, onCopied }: SecretProps) {
   const message = strategyMessage(secret);
   return (
     <>
       <p className={styles.lead}>
         In the alert of your strategy, under notifications, the webhook’s address is{' '}
-        <CopyId id={account.webhook_url} whole />
+        <CopyId id={webhookOf(account, isSimulated)} whole />
       </p>
       <pre className="paste">
         <code>{message}</code>
@@ -130,6 +160,12 @@ function Platform({ account, secret, onCopied }: { readonly secret: string } & F
   );
 }
 
+/** Of the newest, where one after the other was refused. */
+const LOOKED_AT = 20;
+/** What ended so is not the first signal. */
+const IN_VAIN = new Set(['rejected', 'failed', 'cancelled', 'expired']);
+const hasPassed = ({ outcome, order_status }: Schemas['SignalSummary']): boolean =>
+  outcome !== 'refused' && !IN_VAIN.has(order_status ?? '');
 /** Refused ones are no change of an order: they are asked for. */
 const ASK_MS = 2_000;
 /** What becomes of it comes by the stream, which may be away. */
@@ -141,24 +177,26 @@ function Waiting({ account }: { readonly account: Account }) {
   const { data } = useQuery({
     queryKey: ['signals', 'first', account.id],
     async queryFn() {
-      const query = { limit: 1, trading_account_id: account.id };
+      const query = { limit: LOOKED_AT, trading_account_id: account.id };
       const page = await read(api.GET('/trading/signals', { params: { query } }));
       // The steps tick by what the overview says.
       if (page.items.length > 0) void queries.invalidateQueries({ queryKey: ['overview'] });
       return page;
     },
-    refetchInterval: ({ state }) => (state.data?.items.length ? SEEN_MS : ASK_MS),
+    refetchInterval: ({ state }) => (state.data?.items.some(hasPassed) ? SEEN_MS : ASK_MS),
   });
   useOrderChanges(
     useCallback(() => void queries.invalidateQueries({ queryKey: ['signals', 'first'] }), [queries]),
   );
-  const [signal] = data?.items ?? [];
+  const passed = data?.items.find(hasPassed);
+  const [latest] = data?.items ?? [];
   return (
     <div aria-live="polite">
-      {signal ? (
-        <Arrived signal={signal} account={account} />
+      {passed ? (
+        <Arrived signal={passed} account={account} />
       ) : (
         <>
+          {latest && <Arrived signal={latest} account={account} isOver />}
           <p className={styles.waiting}>
             <Mark name="executing" />
             <b>Waiting for your first signal…</b>
@@ -183,9 +221,12 @@ function Waiting({ account }: { readonly account: Account }) {
 function Arrived({
   signal,
   account,
+  isOver = false,
 }: {
   readonly signal: Schemas['SignalSummary'];
   readonly account: Account;
+  /** It led to nothing, and the next one is waited for. */
+  readonly isOver?: boolean;
 }) {
   const { id, arrived_at, action, quantity, symbol } = signal;
   const word = unrealOf(signal, account);
@@ -209,11 +250,11 @@ function Arrived({
         </span>
       </div>
       <div className={styles.under}>
-        <Link to="/signals/$id" params={{ id }} className="button primary">
+        <Link to="/signals/$id" params={{ id }} className={isOver ? '' : 'button primary'}>
           See its story
         </Link>
         {/* A new visit: by then it is no longer the first. */}
-        <a href="/">Go to Today, as it looks from now on</a>
+        {!isOver && <a href="/">Go to Today, as it looks from now on</a>}
       </div>
     </>
   );

@@ -21,6 +21,8 @@ export interface Known {
   readonly overview: Pick<Overview, 'accounts' | 'todo'>;
   readonly accounts: readonly Account[];
   readonly session: Schemas['OwnSession'];
+  /** A signal was executed: one that was refused counts for nothing. */
+  readonly hasExecuted: boolean;
   /** The page's own memory: no API knows what was copied. */
   readonly isMessageCopied: boolean;
 }
@@ -28,17 +30,16 @@ export interface Known {
 /** What somebody who has just come has not done yet; anything else is trouble, and belongs on the usual page. */
 const OF_BEGINNERS = new Set(['terms_not_accepted', 'credentials_missing', 'credentials_not_verified']);
 
-export const isFirstVisit = ({ accounts, todo }: Known['overview']): boolean =>
-  accounts.every(({ last_signal_at }) => last_signal_at === null) &&
+export const hasOnlyBeginnersTrouble = ({ todo }: Pick<Overview, 'todo'>): boolean =>
   todo.every(({ kind }) => OF_BEGINNERS.has(kind));
 
-export function firstSteps({ overview, accounts, session, isMessageCopied }: Known): Step[] {
+export function firstSteps({ overview, accounts, session, hasExecuted, isMessageCopied }: Known): Step[] {
   const { current_version, accepted_version } = session.terms;
   const [account] = accounts;
   const currency = overview.accounts.find(({ id }) => id === account?.id)?.currency ?? '';
   const brokers = overview.accounts.filter(({ real_money }) => real_money);
   const connected = brokers.find(({ credentials }) => credentials === 'verified');
-  const hasSignal = overview.accounts.some(({ last_signal_at }) => last_signal_at !== null);
+  const hasArrived = overview.accounts.some(({ last_signal_at }) => last_signal_at !== null);
   const guarded = accounts.find(({ guards }) => Object.values(guards).some((guard) => guard !== null));
   const isAccepted = accepted_version === current_version;
   const steps: [StepName, string, boolean, string, string][] = [
@@ -61,16 +62,16 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
     [
       'message',
       'The message',
-      isMessageCopied || hasSignal,
+      isMessageCopied || hasArrived,
       isMessageCopied ? 'Copied, with its secret' : 'It was sent',
       'Copy it: the address and the secret are filled in',
     ],
     [
       'signal',
       'The first signal',
-      hasSignal,
-      'It has arrived',
-      'Paste the command, or set up an alert. This step ticks itself off when the signal arrives.',
+      hasExecuted,
+      'It was executed',
+      'Paste the command, or set up an alert. This step ticks itself off when the signal is executed.',
     ],
     [
       'broker',
@@ -113,11 +114,19 @@ export interface FirstSignal {
   readonly secret: string;
 }
 
-export function firstSignal(account: Account, secret: string): FirstSignal {
+/** Nobody's first try moves real money, and a plan may allow the simulated book only. */
+export const isRehearsal = (
+  account: Account,
+  plan: Pick<Schemas['Subscription'], 'simulation_only'>,
+): boolean => account.broker !== 'paper' || plan.simulation_only;
+
+export const webhookOf = (account: Account, isSimulated: boolean): string =>
+  isSimulated ? `${account.webhook_url}?simulation=true` : account.webhook_url;
+
+export function firstSignal(account: Account, secret: string, isSimulated: boolean): FirstSignal {
   const symbol = account.allowed_symbols[0] ?? (account.broker === 'alpaca' ? 'AAPL' : 'BTCUSDT');
   return {
-    // Nobody's first try moves real money.
-    url: account.broker === 'paper' ? account.webhook_url : `${account.webhook_url}?simulation=true`,
+    url: webhookOf(account, isSimulated),
     symbol,
     quantity: symbol.startsWith('BTC') ? 0.01 : 1,
     secret,

@@ -16,6 +16,7 @@ export interface FirstStepsProps {
   readonly overview: Schemas['Overview'];
   readonly accounts: readonly Schemas['Account'][];
   readonly session: Schemas['OwnSession'];
+  readonly hasExecuted: boolean;
 }
 
 /** On the usual page. Whoever trades real money, or rehearses on purpose, is not taught any more. */

@@ -13,7 +13,6 @@ import { useNow } from '../../parts/when.tsx';
 import { AccountsTable } from './accounts-table.tsx';
 import { headline, proofs, type Sentence, signalsInWords, tabTitle } from './answer.ts';
 import { AtRisk, stopsOf } from './at-risk.tsx';
-import { isFirstVisit } from './first-steps.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { FirstVisit } from './first-visit.tsx';
 import { Held } from './held.tsx';
@@ -32,8 +31,8 @@ export default function Today() {
   const { data, error, refetch } = useQuery({ ...overview, refetchInterval: CHECK_MS });
   const { data: all } = useQuery(accounts);
   const { data: session } = useQuery(ownSession);
-  const isFirst = useFirstVisit(data && isFirstVisit(data));
-  if (!data)
+  const { isFirst, hasExecuted } = useFirstVisit(data);
+  if (!data || isFirst === undefined)
     return error ? (
       <Page title="Today" answer="It is not known whether all is in order">
         <ProblemNote fault={error}>
@@ -46,7 +45,11 @@ export default function Today() {
       <Loading />
     );
   if (isFirst)
-    return all && session ? <FirstVisit {...{ overview: data, accounts: all, session }} /> : <Loading />;
+    return all && session ? (
+      <FirstVisit {...{ overview: data, accounts: all, session, hasExecuted }} />
+    ) : (
+      <Loading />
+    );
   return (
     <>
       <Answer overview={data} isOld={error !== null} />
@@ -57,7 +60,7 @@ export default function Today() {
         <LatestSignals overview={data} />
         <Held overview={data} />
       </div>
-      {all && session && <FirstSteps {...{ overview: data, accounts: all, session }} />}
+      {all && session && <FirstSteps {...{ overview: data, accounts: all, session, hasExecuted }} />}
     </>
   );
 }
