@@ -310,12 +310,16 @@ export interface StreamTalk {
   tell(order: SeenOrder): object;
 }
 
+export interface StreamVisit {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Of the handshake. */
+  readonly headers: IncomingHttpHeaders;
+}
+
 export interface StreamDialect {
   isAt(path: string): boolean;
-  open(
-    office: Pick<Office, 'now' | 'holderOf'>,
-    visit: { readonly path: string; readonly query: URLSearchParams },
-  ): StreamTalk;
+  open(office: Pick<Office, 'now' | 'holderOf'>, visit: StreamVisit): StreamTalk;
 }
 
 export interface Dialect {

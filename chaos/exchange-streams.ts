@@ -6,12 +6,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { AccountId } from '../src/domain/ids.ts';
-import type { SeenOrder, StreamDialect, StreamTalk } from './exchange-dialect.ts';
+import type { SeenOrder, StreamDialect, StreamTalk, StreamVisit } from './exchange-dialect.ts';
 import type { createFaults } from './exchange-faults.ts';
 
 interface Streams {
   readonly dialect: StreamDialect | undefined;
-  open(visit: { readonly path: string; readonly query: URLSearchParams }): StreamTalk;
+  open(visit: StreamVisit): StreamTalk;
   readonly faults: Pick<ReturnType<typeof createFaults>, 'meet'>;
 }
 
@@ -73,7 +73,8 @@ export function openStreams({ dialect, open, faults }: Streams) {
         socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
         return;
       }
-      const talk = open({ path: isNamed ? rest : pathname, query: searchParams });
+      const { headers } = request;
+      const talk = open({ path: isNamed ? rest : pathname, query: searchParams, headers });
       server.handleUpgrade(request, socket, head, (accepted) => {
         const asker = isNamed ? decodeURIComponent(first) : null;
         listenTo(accepted, talk, asker);

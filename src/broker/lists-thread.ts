@@ -5,7 +5,7 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { AssetColumns } from './alpaca/assets.ts';
 import type { Listing, ListingOf } from './ccxt/listing.ts';
-import type { ListedContract, Month, Trade } from './shioaji/answers.ts';
+import type { ListedContract, Month, OddMonth, OddTrade, Trade } from './shioaji/answers.ts';
 
 export type Bytes = ArrayBuffer;
 
@@ -24,8 +24,8 @@ export interface Readers {
   ccxtMarkets(of: ListingOf, ask: Ask): Promise<Listing>;
   alpacaAssets(bytes: Bytes): AssetColumns | undefined;
   shioajiContracts(bytes: Bytes): readonly ListedContract[] | undefined;
-  shioajiMonths(bytes: Bytes): readonly Month[] | undefined;
-  shioajiTrades(bytes: Bytes): readonly Trade[] | undefined;
+  shioajiMonths(bytes: Bytes): readonly (Month | OddMonth)[] | undefined;
+  shioajiTrades(bytes: Bytes): readonly (Trade | OddTrade)[] | undefined;
 }
 
 export type ToThread =

@@ -16,6 +16,8 @@ export interface Talk {
   /** The broker, as people call it. */
   readonly title: string;
   readonly url: string;
+  /** Of the handshake. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Each is said when the one before was agreed to. */
   readonly words: readonly (() => object)[];
   /** undefined: nothing that matters here, or nonsense. */
@@ -50,7 +52,7 @@ export async function talkTo({ title, url, words, read, ping, tell, signal, ...m
     handshakeTimeout: times.agreedWithinMs,
     maxPayload: MOST_BYTES,
     perMessageDeflate: false,
-    headers: { 'User-Agent': 'fillpath' },
+    headers: { 'User-Agent': 'fillpath', ...more.headers },
   });
   const unsaid = [...words];
   let hasBegun = false;

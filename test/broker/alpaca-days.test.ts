@@ -328,7 +328,7 @@ describe('an order at Alpaca', () => {
       json({ ...ORDER, id: '' }),
       json({ ...ORDER, status: 'filled' }),
       json({ ...ORDER, status: 'filled', filled_qty: '1' }),
-      json({ ...ORDER, filled_avg_price: '179' }),
+      json({ ...ORDER, filled_avg_price: '179', status: 'canceled' }),
       json({ ...ORDER, status: 'perhaps' }),
       () =>
         Promise.reject(
@@ -437,7 +437,7 @@ describe('a question to Alpaca', () => {
       {},
       null,
       [{}],
-      [{ ...row, qty: 5 }],
+      [{ ...row, qty: true }],
       [{ ...row, side: 'long' }],
       [{ ...row, qty: 'x' }],
     ])

@@ -205,7 +205,7 @@ describe('a limit order at Gate', () => {
     const { broker, asked, order } = await desk('gate', []);
     await broker.place(order({ quantity: decimal('0.01234'), limit: decimal('0.0000000012345') }), NO_HURRY);
     const { size, price } = told(asked[0] ?? assert.fail()).fields as Record<string, unknown>;
-    assert.deepEqual([size, price], [-123.4, '0.0000000012345']);
+    assert.deepEqual([size, price], ['-123.4', '0.0000000012345']);
   });
 
   test('found while it rests, and cancelled', async () => {

@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocketServer } from 'ws';
@@ -13,6 +14,7 @@ import { makeExchange, newClock } from '../../src/broker/ccxt/exchange.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
 import { createTurns, listen } from '../../src/broker/ccxt/stream.ts';
+import { Answered, parseExactly } from '../../src/broker/ccxt/wire.ts';
 import { BROKERS } from '../../src/domain/brokers.ts';
 import { type ExchangeName, scriptedExchange } from './ccxt-script.ts';
 import { NO_HURRY } from './paper-desk.ts';
@@ -71,6 +73,11 @@ const PLAYING: Readonly<Partial<Record<ExchangeName, string>>> = {
   bitget: 'paptrading',
 };
 
+/** Where ccxt does not know better: Binance's demo tells on a host of its own, as its REST interface is on one. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'binance demo': 'wss://demo-fstream.binance.com/private/ws',
+};
+
 /** Bybit's demo is asked for it when it is opened. */
 const EMPTY = { body: { retCode: 0, result: { list: [{ coin: [] }] } } };
 
@@ -84,7 +91,7 @@ describe('Each environment', () => {
         if (mode === 'sandbox' && name !== 'bitget') ccxt.setSandboxMode(true);
         if (mode === 'demo') ccxt.enableDemoTrading(true);
         if (mode === 'sandbox' && name === 'bitget') ccxt.urls.api.ws = ccxt.urls.api.demo;
-        assert.equal(stream, privateStreamOf(name, ccxt));
+        assert.equal(stream, ELSEWHERE[`${name} ${environment}`] ?? privateStreamOf(name, ccxt));
 
         const { broker, asked } = await scriptedExchange(name, [EMPTY], { environment });
         await broker.balance(NO_HURRY).catch(() => {});
@@ -158,14 +165,22 @@ describe('A stream that goes wrong', () => {
 
   const credentials = { apiKey: 'key-0001', secret: 'secret-0001', passphrase: '' };
 
-  /** Bybit's, at a server that does as the test says. */
+  /** Bybit's, or another's, at a server that does as the test says. */
   async function listenAt(
     url: string,
     { tell = () => {}, signal = NO_HURRY, times = {} }: Partial<Parameters<typeof listen>[0]> = {},
+    name: ExchangeName = 'bybit',
   ): Promise<string> {
     const streams = { at: () => url, turn: async () => {} };
-    const send = () => Promise.reject(new Error('nothing is asked'));
-    const making = { profile: PROFILES.bybit, clock: newClock(), environment: 'live' } as const;
+    const heard = {
+      status: 200,
+      headers: new Headers(),
+      body: parseExactly('{"user":1}'),
+      text: '',
+      url: '',
+    };
+    const send = () => Promise.reject(new Answered(heard));
+    const making = { profile: PROFILES[name], clock: newClock(), environment: 'live' } as const;
     const exchange = await makeExchange({ ...making, kind: 'unified', send, streams });
     return listen({ exchange, credentials, tell, signal, times }).then(
       () => 'left',
@@ -192,6 +207,20 @@ describe('A stream that goes wrong', () => {
     const at = `ws://127.0.0.1:${(mute.address() as AddressInfo).port}`;
     assert.match(await listenAt(at, { times: { agreedWithinMs: 30 } }), /not agreed to in time/);
     for (const client of mute.clients) client.terminate();
+  });
+
+  test('Gate is asked for decimals when its stream is opened', async (t) => {
+    const server = createServer();
+    t.after(() => server.close());
+    const knocked = once(server, 'upgrade') as Promise<[IncomingMessage, Duplex]>;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const left = listenAt(`ws://127.0.0.1:${port}`, {}, 'gate');
+    const [{ headers }, socket] = await knocked;
+    socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+    await left;
+    assert.equal(headers['x-gate-size-decimal'], '1');
   });
 
   test('one that has fallen silent is left, one that answers pings is not, and an old one is opened anew', async (t) => {

@@ -78,7 +78,13 @@ describe('an order as an exchange tells of it', () => {
       [part?.status, part?.fillQuantity, part?.fillPrice, part?.reason],
       ['cancelled', '0.02', '50000.5', 'the order is EXPIRED'],
     );
-    assert.equal(seen({ ...some, fate: 'failed' })?.status, 'cancelled');
+  });
+  test('was rejected with a part of it filled: failed, with its fill', () => {
+    const part = seen({ ...some, fate: 'failed', reason: 'the order is Rejected' });
+    assert.deepEqual(
+      [part?.status, part?.fillQuantity, part?.fillPrice, part?.reason],
+      ['failed', '0.02', '50000.5', 'the order is Rejected'],
+    );
   });
   test('has failed with nothing filled', () =>
     assert.equal(seen({ fate: 'failed', reason: 'no' })?.status, 'failed'));

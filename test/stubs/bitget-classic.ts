@@ -258,11 +258,12 @@ export function classicRoutes(office: Office): Routes {
     });
 
   async function accountOf({ holder }: Call) {
-    const { equity, available } = await office.balance(holder.account);
+    const { equity, cash, available } = await office.balance(holder.account);
     return {
       marginCoin: 'USDT',
       locked: '0',
-      available,
+      // What positions take is not taken off here.
+      available: cash,
       crossedMaxAvailable: available,
       isolatedMaxAvailable: available,
       maxTransferOut: available,

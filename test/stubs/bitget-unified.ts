@@ -267,7 +267,7 @@ export function unifiedRoutes(office: Office): Routes {
           const { permissions, addresses } = call.holder.standing;
           const mayTrade = permissions.includes('trade');
           return said({
-            userId: '100000',
+            uid: '100000',
             inviterId: '',
             parentId: '',
             channelCode: '',

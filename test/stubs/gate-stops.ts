@@ -20,6 +20,7 @@ interface Speech {
   refused(status: number, label: string, message: string): Answer;
   busy(): Answer;
   isListed(contract: string | undefined): boolean;
+  takesDecimals(contract: string): boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -62,7 +63,7 @@ function fieldsOf(
 }
 
 export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' | 'trading'> {
-  const { path, user, said, refused, busy, isListed } = speech;
+  const { path, user, said, refused, busy, isListed, takesDecimals } = speech;
 
   const tell = (stop: SeenStop) => {
     const [finish_as, reason] = ENDS[stop.status];
@@ -77,7 +78,7 @@ export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' 
       },
       initial: {
         contract: stop.symbol,
-        size: Number(stop.side === 'sell' ? negate(stop.quantity ?? ZERO) : (stop.quantity ?? ZERO)),
+        size: stop.side === 'sell' ? negate(stop.quantity ?? ZERO) : (stop.quantity ?? ZERO),
         price: '0',
         tif: 'ioc',
         // By its documents the source, which is not what the client has written there.
@@ -148,7 +149,7 @@ export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' 
     if (initial.reduce_only !== true) return not('initial.reduce_only');
     if (typeof initial.text !== 'string' || initial.text.length > 30) return not('initial.text');
     // In one-way mode the whole is closed by a size of 0 and the word for it; a part by a size of its sign.
-    if (typeof initial.size !== 'number' || !isWhole(size)) return not('initial.size');
+    if (!isWhole(size) && !takesDecimals(symbol)) return not('initial.size');
     if (kind.isWhole && (sign(size) !== 0 || initial.close !== true)) return not('initial.close');
     const expected = kind.side === 'sell' ? -1 : 1;
     if (!kind.isWhole && (sign(size) !== expected || initial.close === true)) return not('initial.size');

@@ -1,5 +1,6 @@
 // Gate's futures in USDT: JSON, signed in headers over the method, the path, the query as it reads, a digest of the body and
-// the time in seconds. Sizes are whole contracts, below zero to sell. The client's id is a text that begins with "t-", and
+// the time in seconds. Sizes are contracts, below zero to sell: whole ones, but where the contract takes decimals, and told as
+// whole numbers, cut at the point, to whoever does not ask for decimals (X-Gate-Size-Decimal). The client's id is a text that begins with "t-", and
 // found for 60 s after the order's end; nobody refuses a second order under it.
 
 import {
@@ -11,11 +12,22 @@ import {
   type RefusalCode,
   type SeenOrder,
   type SeenPosition,
+  type StopTaken,
+  type Taken,
   turnedAway,
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
-import { absolute, decimal, isWhole, negate, sign, subtract } from '../../src/domain/decimal.ts';
+import {
+  absolute,
+  type Decimal,
+  decimal,
+  isWhole,
+  negate,
+  sign,
+  subtract,
+  ZERO,
+} from '../../src/domain/decimal.ts';
 import { gateStops } from './gate-stops.ts';
 import { gateStream } from './streams.ts';
 import {
@@ -39,7 +51,7 @@ import {
 /** Finer than Gate's for the second and the third: chaos tells its orders apart by quantities. */
 const SIZES = {
   BTC: 0.0001,
-  ETH: 0.001,
+  ETH: 0.01,
   SOL: 0.001,
   BNB: 0.001,
   XRP: 10,
@@ -50,11 +62,12 @@ const SIZES = {
   LTC: 0.1,
 };
 const ONE = decimal(1);
-const MARKETS = perpetuals((coin) => `${coin}_USDT`, SIZES).map((market) => ({
-  ...market,
-  step: ONE,
-  min: ONE,
-}));
+/** Those that take decimals, and how fine. */
+const DECIMALS: Readonly<Record<string, Decimal>> = { ETH_USDT: decimal('0.1') };
+const MARKETS = perpetuals((coin) => `${coin}_USDT`, SIZES).map((market) => {
+  const step = DECIMALS[market.symbol] ?? ONE;
+  return { ...market, step, min: step };
+});
 const WINDOW_MS = 60_000;
 const FUTURES = '/api/v4/futures/usdt';
 
@@ -94,7 +107,7 @@ const REFUSALS: Record<RefusalCode, () => Answer> = {
 
 /** Below zero to sell. */
 const signed = (side: string, quantity: SeenOrder['quantity']) =>
-  Number(side === 'buy' ? quantity : negate(quantity));
+  side === 'buy' ? quantity : negate(quantity);
 
 const FINISHED: Record<SeenOrder['status'], string> = {
   placed: '',
@@ -119,9 +132,9 @@ const tellOrder = (order: SeenOrder, isClose = false) => ({
   ...(!isResting(order) && { finish_time: order.updatedAt / 1000, finish_as: finishOf(order) }),
   status: isResting(order) ? 'open' : 'finished',
   // Assumed: a close of whatever is held has no size, even when it has ended.
-  size: isClose ? 0 : signed(order.side, order.quantity),
+  size: isClose ? ZERO : signed(order.side, order.quantity),
   iceberg: 0,
-  left: isClose ? 0 : signed(order.side, subtract(order.quantity, order.fillQuantity)),
+  left: isClose ? ZERO : signed(order.side, subtract(order.quantity, order.fillQuantity)),
   price: order.limit ?? '0',
   fill_price: order.fillPrice ?? '0',
   mkfr: '-0.00025',
@@ -152,7 +165,7 @@ const tellTrade = (order: SeenOrder) => ({
 const tellPosition = (position: SeenPosition, isHedged: boolean, now: number) => ({
   user: USER,
   contract: position.symbol,
-  size: Number(position.quantity),
+  size: position.quantity,
   // Cross margin is a leverage of none.
   leverage: position.marginMode === 'cross' ? '0' : '20',
   cross_leverage_limit: position.marginMode === 'cross' ? '20' : '0',
@@ -175,7 +188,7 @@ const tellPosition = (position: SeenPosition, isHedged: boolean, now: number) =>
   update_time: Math.floor(now / 1000),
 });
 
-const tellContract = ({ symbol, contractSize, tick, isSuspended }: (typeof MARKETS)[number]) => ({
+const tellContract = ({ symbol, contractSize, tick, step, isSuspended }: (typeof MARKETS)[number]) => ({
   name: symbol,
   type: 'direct',
   quanto_multiplier: contractSize,
@@ -189,8 +202,9 @@ const tellContract = ({ symbol, contractSize, tick, isSuspended }: (typeof MARKE
   order_price_round: tick,
   mark_price_round: tick,
   order_price_deviate: '0.5',
-  order_size_min: 1,
-  order_size_max: 1_000_000_000,
+  order_size_min: step,
+  order_size_max: '1000000000',
+  enable_decimal: symbol in DECIMALS,
   taker_fee_rate: '0.00075',
   maker_fee_rate: '-0.00025',
   orders_limit: 100,
@@ -258,7 +272,7 @@ function routesOf(office: Office): Routes {
     // At the market it does not rest.
     if (isLimit ? tif !== 'gtc' : tif !== 'ioc' && tif !== 'fok') return wrong('tif');
     if (!/^t-[\w.-]{1,28}$/.test(text)) return wrong('text');
-    if (sign(quantity) === 0 || !isWhole(quantity)) return wrong('size');
+    if (sign(quantity) === 0 || (!isWhole(quantity) && !(contract in DECIMALS))) return wrong('size');
     return {
       what: 'order',
       account: holder.account,
@@ -351,6 +365,7 @@ function routesOf(office: Office): Routes {
     ...{ said, refused },
     busy: REFUSALS.broker_rate_limited,
     isListed: (contract) => MARKETS.some(({ symbol }) => symbol === contract),
+    takesDecimals: (contract) => contract in DECIMALS,
   });
 
   return {
@@ -442,6 +457,24 @@ function placeOf(path: string): { path: string; params: Params } {
   return { path: base, params: { [key]: decodeURIComponent(name) } };
 }
 
+/** What is a size, wherever it stands. The rest of it is told as a number to whoever asks for no decimals. */
+const SIZES_TOLD = ['size', 'left', 'iceberg', 'close_size', 'order_size_min', 'order_size_max'];
+
+function cut(value: unknown, key = ''): unknown {
+  if (SIZES_TOLD.includes(key) && typeof value === 'string') return Math.trunc(Number(value));
+  if (Array.isArray(value)) return value.map((part) => cut(part));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cut(part, name)]));
+}
+
+const cutAnswer = (answer: Answer): Answer => ({ ...answer, body: cut(answer.body) as object });
+
+function cutVisit(visit: Visit): Visit {
+  if (visit.what === 'order') return { ...visit, tell: (taken: Taken) => cutAnswer(visit.tell(taken)) };
+  if (visit.what === 'stop') return { ...visit, tell: (taken: StopTaken) => cutAnswer(visit.tell(taken)) };
+  return { ...visit, answer: async () => cutAnswer(await visit.answer()) };
+}
+
 const BAD_KEY = refused(401, 'INVALID_KEY', 'Invalid key provided');
 
 function authenticate(office: Office, request: WireRequest): Call | Answer {
@@ -476,7 +509,7 @@ export const gate: Dialect = {
   },
   // Its price orders are looked at when they trigger, and end as failed where nothing is held then.
   manners: () => ({ secondStop: 'refused', endsWithPosition: false, stopsNeedPosition: false }),
-  stream: gateStream(USER, (order) => tellOrder(order)),
+  stream: gateStream(USER, (order, hasDecimals) => (hasDecimals ? tellOrder(order) : cut(tellOrder(order)))),
   markets: MARKETS,
   refs: NUMBERS,
   idFields: ['id', 'id_string', 'text'],
@@ -484,12 +517,17 @@ export const gate: Dialect = {
   down: (problem) => refused(503, 'SERVER_ERROR', problem),
   denied: BAD_KEY,
   sample: said({ id: 1, contract: 'BTC_USDT', status: 'open', size: 1, left: 1, text: 't-none' }),
-  open: (office) =>
-    listener(routesOf(office), {
+  open(office) {
+    const listen = listener(routesOf(office), {
       place: placeOf,
       authenticate: (request) => authenticate(office, request),
       said,
       forbidden: refused(403, 'READ_ONLY', 'the key may only read'),
       unknown: (route) => refused(404, 'NOT_FOUND', `there is no ${route} in this stub`),
-    }),
+    });
+    return async (request) => {
+      const asked = await listen(request);
+      return header(request, 'x-gate-size-decimal') === '1' ? asked : cutVisit(asked);
+    };
+  },
 };

@@ -122,6 +122,9 @@ const tellContinuous = (code: string) => ({
   target_code: CONTINUOUS[code],
 });
 
+/** By the clock on the wall there, without a zone. */
+const taipeiTime = (now: number): string => new Date(now + 8 * 3_600_000).toISOString().slice(0, 19);
+
 const tellMonth = (contract: Contract) => ({
   ...tellContract(contract),
   root: contract.symbol.slice(0, 3),
@@ -308,7 +311,13 @@ function answerTo(office: Office, holder: Holder, request: WireRequest): Visit {
         const { bid, ask } = office.quote(wanted);
         const close = Number(bid);
         return said([
-          { ts: office.now() * 1e6, code: wanted, close, buy_price: close, sell_price: Number(ask) },
+          {
+            datetime: taipeiTime(office.now()),
+            code: wanted,
+            close,
+            buy_price: close,
+            sell_price: Number(ask),
+          },
         ]);
       });
     }
@@ -356,7 +365,11 @@ function contracts(query: URLSearchParams, code: string | undefined): Answer {
     const months = CONTRACTS.filter(
       ({ symbol, month: delivery }) => delivery && symbol.startsWith(`${query.get('root')}`),
     );
-    return said(months.map(tellMonth));
+    const continuous = Object.keys(CONTINUOUS).filter((each) => each.startsWith(`${query.get('root')}`));
+    return said([
+      ...months.map(tellMonth),
+      ...continuous.map((each) => ({ ...tellContinuous(each), delivery_month: '', multiplier: 0, tick: 0 })),
+    ]);
   }
   if (code !== undefined) {
     if (code in CONTINUOUS) return said(tellContinuous(code));

@@ -169,10 +169,15 @@ export const bitgetStream = (rows: { readonly classic: Row; readonly unified: Ro
 
 const GATE_WINDOW_MS = 60_000;
 
-export const gateStream = (user: number, row: Row): StreamDialect => ({
+/** `row`: with decimals, where the handshake asks for them. */
+export const gateStream = (
+  user: number,
+  row: (order: SeenOrder, hasDecimals: boolean) => unknown,
+): StreamDialect => ({
   isAt: (path) => path === '/v4/ws/usdt' || path === '/v4/ws/futures/usdt',
-  open(clerk) {
+  open(clerk, { headers }) {
     let holder: Holder | null = null;
+    const hasDecimals = headers['x-gate-size-decimal'] === '1';
     const head = (channel: unknown, event: unknown) => ({
       time: Math.floor(clerk.now() / 1000),
       time_ms: clerk.now(),
@@ -202,7 +207,7 @@ export const gateStream = (user: number, row: Row): StreamDialect => ({
       account: () => holder?.account ?? null,
       tell: (order) => ({
         ...head('futures.orders', 'update'),
-        result: holder ? [row(order, holder)] : [],
+        result: holder ? [row(order, hasDecimals)] : [],
       }),
     };
   },

@@ -24,8 +24,8 @@ import {
   balanceOf,
   isShares,
   LAST_TRADE,
-  OPEN_ORDERS,
   openOrderOf,
+  openOrdersIn,
   positionOf,
   priceOf,
   QUOTE,
@@ -46,7 +46,7 @@ import {
 } from './api.ts';
 import { type Assets, findAsset, instrumentOf, search } from './assets.ts';
 import { acceptedAs, closedProblem, problemOf, refused, requestOf, tooLate } from './placing.ts';
-import { MOST_ORDERS, openQuestions, tooMany } from './questions.ts';
+import { listOf, MOST_ORDERS, openQuestions } from './questions.ts';
 import { DUPLICATE, isAboutTheId, type Refusal } from './refusals.ts';
 import { openStops } from './stops.ts';
 import { updatesOf } from './updates.ts';
@@ -230,9 +230,8 @@ function connection(
       const orders = await question(
         signal,
         (init) => api.orders.getAllOrdersRaw({ status: 'open', limit: MOST_ORDERS, direction: 'asc' }, init),
-        (answer) => (answer.kind === 'answer' && OPEN_ORDERS.Check(answer.body) ? answer.body : undefined),
+        listOf(openOrdersIn),
       );
-      if (orders.length >= MOST_ORDERS) throw tooMany();
       return orders.map(openOrderOf).filter((order) => order !== null);
     },
 

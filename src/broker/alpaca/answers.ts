@@ -5,17 +5,22 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { absolute, compare, type Decimal, decimal, negate, rounded, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
-import type { MarketHours } from '../../domain/orders/order.ts';
+import { isOurs, type MarketHours } from '../../domain/orders/order.ts';
 import { type Balance, type BrokerOrderState, type OpenOrder, type Position, TRADABLE } from '../broker.ts';
+import { oddRowIn, textIn } from '../odd-rows.ts';
 
 const text = Type.String({ minLength: 1 });
-const numeral = Type.Refine(Type.String(), (value) => /^-?\d{1,20}(\.\d{1,30})?$/.test(value));
+/** By its document a text; some of its answers have numbers. */
+const numeral = Type.Refine(Type.Union([Type.String(), Type.Number()]), (value) =>
+  typeof value === 'number' ? Math.abs(value) < 1e20 : /^-?\d{1,20}(\.\d{1,30})?$/.test(value),
+);
+type Numeral = Static<typeof numeral>;
 const time = Type.Refine(Type.String(), (value) => /T.*(Z|[+-]\d\d:\d\d)$/.test(value) && isTime(value));
 const isTime = (value: string): boolean => Number.isFinite(Date.parse(value));
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-export const exact = (value: string): Decimal => rounded(decimal(value));
+export const exact = (value: Numeral): Decimal => rounded(decimal(value));
 
 /** Every refusal, and nothing else: a proxy's page has no such code. */
 export const REFUSAL = Compile(
@@ -116,9 +121,9 @@ const order = {
 };
 
 interface Filling {
-  readonly qty: string;
-  readonly filled_qty: string;
-  readonly filled_avg_price?: string | null;
+  readonly qty: Numeral;
+  readonly filled_qty: Numeral;
+  readonly filled_avg_price?: Numeral | null;
   readonly status: Status;
 }
 
@@ -126,7 +131,9 @@ function addsUp({ qty, filled_qty, filled_avg_price, status }: Filling): boolean
   const [wanted, filled] = [decimal(qty), decimal(filled_qty)];
   if (sign(wanted) <= 0 || sign(filled) < 0 || compare(filled, wanted) > 0) return false;
   const price = filled_avg_price ?? null;
-  if (sign(filled) > 0 !== (price !== null && sign(decimal(price)) > 0)) return false;
+  const hasPrice = price !== null && sign(decimal(price)) > 0;
+  // A fill has a price. One of an order that is open and not filled is none; of one that has ended its quantity may still come.
+  if (sign(filled) > 0 ? !hasPrice : hasPrice && STATUSES[status] !== 'open') return false;
   return STATUSES[status] !== 'filled' || compare(filled, wanted) === 0;
 }
 
@@ -178,7 +185,23 @@ const open = {
   filled_qty: numeral,
 };
 const Open = Type.Object(open);
-export const OPEN_ORDERS = Compile(Type.Array(Open));
+const OPEN = Compile(Open);
+
+/** undefined: it is no such list, or one of which a row of ours, or of nobody knows whom, cannot be read. */
+const unlessAnothers = <Row>(body: unknown, isRow: (row: unknown) => row is Row): Row[] | undefined => {
+  if (!Array.isArray(body)) return undefined;
+  const rows = body.filter((row) => isRow(row) || !isOfAnother(row));
+  return rows.every(isRow) ? rows : undefined;
+};
+
+const isOfAnother = (row: unknown): boolean => {
+  const id = textIn(row, 'client_order_id');
+  return id !== null && !isOurs(id);
+};
+
+/** All that are told, and those of them that can be read or are not certainly another's. */
+export const openOrdersIn = (body: unknown) =>
+  unlessAnothers(body, (row): row is Static<typeof Open> => OPEN.Check(row));
 
 /** null: not one that a user of ours can have sent. */
 export function openOrderOf({
@@ -205,10 +228,11 @@ const watching = { ...open, status, stop_price: orNull(numeral), replaced_by: or
 const Watching = Type.Object(watching);
 /** What may have a stop in it. */
 export type Watching = Static<typeof Watching>;
+const Nested = Type.Object({ ...watching, legs: orNull(Type.Array(Watching)) });
+const NESTED = Compile(Nested);
 /** Each with its legs. */
-export const NESTED_ORDERS = Compile(
-  Type.Array(Type.Object({ ...watching, legs: orNull(Type.Array(Watching)) })),
-);
+export const nestedOrdersIn = (body: unknown) =>
+  unlessAnothers(body, (row): row is Static<typeof Nested> => NESTED.Check(row));
 
 const Held = Type.Refine(
   Type.Object({
@@ -224,7 +248,11 @@ const Held = Type.Refine(
   // Signed, or not; and never against its side.
   ({ qty, side }) => sign(decimal(qty)) >= 0 || side === 'short',
 );
+const HELD = Compile(Held);
 export const POSITIONS = Compile(Type.Array(Held));
+/** Which row is to blame, in words. */
+export const oddPositionIn = (body: unknown): string =>
+  oddRowIn(body, { isRow: (row) => HELD.Check(row), key: 'symbol' });
 
 export type Held = Static<typeof Held>;
 

@@ -148,14 +148,14 @@ export async function loadAssets(api: Api, environment: string, signal: AbortSig
 }
 
 /** Of a question that got no answer which can be believed. */
-export function unanswered(answer: Answer, environment: string): BrokerUnavailable {
+export function unanswered(answer: Answer, environment: string, why = ''): BrokerUnavailable {
   switch (answer.kind) {
     case 'busy':
       return busy(answer.retryAfterMs);
     case 'silence':
       return new BrokerUnavailable(`${answer.why}.`);
     case 'answer':
-      return new BrokerUnavailable(`${notAsAgreed(answer.status)}.`);
+      return new BrokerUnavailable(`${notAsAgreed(answer.status)}${why}.`);
     case 'refusal':
       return isAboutKeys(answer) || isForbidden(answer)
         ? keysRefused(answer, environment)

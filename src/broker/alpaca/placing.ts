@@ -38,7 +38,7 @@ export function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState 
 }
 
 /** Whether the answer names that price. */
-export const isAt = (told: string | null | undefined, price: Decimal): boolean =>
+export const isAt = (told: string | number | null | undefined, price: Decimal): boolean =>
   told !== null && told !== undefined && compare(decimal(told), price) === 0;
 
 export const refused = (refusal: Refusal, order: BrokerOrder): PlaceOutcome => ({

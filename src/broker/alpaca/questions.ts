@@ -11,6 +11,7 @@ import {
   hasEnded,
   NESTED_ORDER,
   type NestedOrder,
+  oddPositionIn,
   POSITIONS,
 } from './answers.ts';
 import { type Answer, type Api, ask, unanswered } from './api.ts';
@@ -19,8 +20,18 @@ import { brief } from './refusals.ts';
 /** More than so many are not listed at once. */
 export const MOST_ORDERS = 500;
 
-export const tooMany = (): BrokerUnavailable =>
-  new BrokerUnavailable(`There are more open orders at Alpaca than it lists at once (${MOST_ORDERS}).`);
+/** Of open orders; throws where there may be more than are listed at once. */
+export const listOf =
+  <Row>(read: (body: unknown) => readonly Row[] | undefined) =>
+  (answer: Answer): readonly Row[] | undefined => {
+    if (answer.kind !== 'answer') return undefined;
+    const { body } = answer;
+    if (Array.isArray(body) && body.length >= MOST_ORDERS)
+      throw new BrokerUnavailable(
+        `There are more open orders at Alpaca than it lists at once (${MOST_ORDERS}).`,
+      );
+    return read(body);
+  };
 
 export type Questions = ReturnType<typeof openQuestions>;
 
@@ -32,16 +43,17 @@ export function openQuestions(api: Api, environment: string) {
     if (signal.aborted) throw new BrokerUnavailable('Alpaca was not asked in time.');
   }
 
-  /** `read` gives undefined where the answer is not one to this question. */
+  /** `read` gives undefined where the answer is not one to this question; `why` then says more, where there is more to say. */
   async function question<Value>(
     signal: AbortSignal,
     call: Parameters<typeof ask>[0],
     read: (answer: Answer) => Value | undefined,
+    why: (answer: Answer) => string = () => '',
   ): Promise<Value> {
     checkOpen(signal);
     const answer = await ask(call, signal);
     const value = read(answer);
-    if (value === undefined) throw unanswered(answer, environment);
+    if (value === undefined) throw unanswered(answer, environment, why(answer));
     return value;
   }
 
@@ -99,6 +111,7 @@ export function openQuestions(api: Api, environment: string) {
         signal,
         (init) => api.positions.getAllOpenPositionsRaw(init),
         (answer) => (answer.kind === 'answer' && POSITIONS.Check(answer.body) ? answer.body : undefined),
+        (answer) => (answer.kind === 'answer' ? oddPositionIn(answer.body) : ''),
       ),
 
     /**

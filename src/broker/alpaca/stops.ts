@@ -26,8 +26,8 @@ import {
 import {
   exact,
   isShares,
-  NESTED_ORDERS,
   type NestedOrder,
+  nestedOrdersIn,
   ORDER,
   type Order,
   reasonOf,
@@ -37,7 +37,7 @@ import {
 } from './answers.ts';
 import { type Answer, ask, busy, isAboutKeys, keysRefused, notAsAgreed } from './api.ts';
 import { fractionProblem, isAt } from './placing.ts';
-import { MOST_ORDERS, type Questions, tooMany } from './questions.ts';
+import { listOf, MOST_ORDERS, type Questions } from './questions.ts';
 import { DUPLICATE, isAboutTheId, isUnchanged, type Refusal, stopRefusalOf } from './refusals.ts';
 
 /** The stop itself, and the target beside which it stands. */
@@ -211,9 +211,8 @@ export function openStops(questions: Questions): Stops {
             { status: 'open', symbols: symbol, nested: true, limit: MOST_ORDERS, direction: 'asc' },
             init,
           ),
-        (answer) => (answer.kind === 'answer' && NESTED_ORDERS.Check(answer.body) ? answer.body : undefined),
+        listOf(nestedOrdersIn),
       );
-      if (orders.length >= MOST_ORDERS) throw tooMany();
       const own = orders.filter((order) => order.symbol === symbol);
       // By Alpaca's ids: what hangs on a target may be told of by itself too.
       const seen = new Map<string, StandingStop>();

@@ -4,7 +4,9 @@ import { BrokerUnavailable } from '../broker.ts';
 import { faultOf, notAsAgreed, type Refused, refusedBy, unansweredBy } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import type { Asking, Meaning, Question } from './profile.ts';
+import { UnreadableRow } from './rows.ts';
 import type { Credentials, Heard } from './wire.ts';
+import { discreetWords } from './words.ts';
 
 export const isGood = ({ status }: Heard): boolean => status === 200 || status === 201;
 
@@ -20,6 +22,19 @@ const NO_ANSWER: readonly Meaning[] = [
 ];
 
 export function asker(exchange: Exchange, credentials: Credentials | null, signal: AbortSignal): Asking {
+  /** Throws where it cannot be believed. */
+  function answerIn<T>(question: Question<T>, heard: Heard): T {
+    let why = '';
+    try {
+      const answer = isGood(heard) ? question.read(heard.body) : undefined;
+      if (answer !== undefined) return answer;
+    } catch (fault) {
+      if (!(fault instanceof UnreadableRow)) throw fault;
+      why = `: ${discreetWords(fault.message, credentials)}`;
+    }
+    throw new BrokerUnavailable(`${notAsAgreed(heard, exchange)}${why}.`);
+  }
+
   async function reply<T>(
     question: Question<T>,
   ): Promise<{ readonly answer: T } | { readonly refused: Refused }> {
@@ -30,9 +45,7 @@ export function asker(exchange: Exchange, credentials: Credentials | null, signa
     const refused = refusedBy(heard, exchange, credentials);
     if (refused?.meaning === 'clock') await exchange.compareClocks(signal);
     if (refused) return { refused };
-    const answer = isGood(heard) ? question.read(heard.body) : undefined;
-    if (answer === undefined) throw new BrokerUnavailable(`${notAsAgreed(heard, exchange)}.`);
-    return { answer };
+    return { answer: answerIn(question, heard) };
   }
 
   async function tell<T>(question: Question<T>) {

@@ -3,7 +3,7 @@
 
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
 import { binanceFeed } from './feeds.ts';
-import { among } from './orders.ts';
+import { among, isAnothers, isNobodysOfOurs } from './orders.ts';
 import {
   type Held,
   inUsdt,
@@ -15,10 +15,25 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
+import {
+  amount,
+  at,
+  counted,
+  each,
+  exact,
+  isRow,
+  named,
+  oneOf,
+  present,
+  type Row,
+  text,
+  unless,
+  word,
+} from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const FATES = {
+  PENDING_NEW: 'open',
   NEW: 'open',
   PARTIALLY_FILLED: 'open',
   PENDING_CANCEL: 'open',
@@ -31,6 +46,8 @@ const FATES = {
   EXPIRED_IN_MATCH: 'ended',
   REJECTED: 'failed',
 } as const;
+
+const IDS = { client: 'clientOrderId', own: 'orderId' };
 
 export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [word(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
@@ -95,7 +112,9 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   sapiGetAccountApiRestrictions: 0,
 };
 
-const refusal = ({ status, body }: Heard): Refusal | null => {
+const refusal = ({ status, body, text: said }: Heard): Refusal | null => {
+  // Of an address that it does not serve: in its JSON the code is 0, and its edge has none.
+  if (status === 451) return { code: '451', words: text(body, 'msg') ?? said };
   const code = word(body, 'code');
   if (code === undefined || !/^-?\d+$/.test(code)) return null;
   const isError = code.startsWith('-') || status >= 400;
@@ -112,7 +131,7 @@ export const binance: Profile = {
       mode: 'sandbox',
       stream: 'wss://fstream.binancefuture.com/private/ws',
     },
-    demo: { exchange: 'binanceusdm', mode: 'demo', stream: 'wss://fstream.binancefuture.com/private/ws' },
+    demo: { exchange: 'binanceusdm', mode: 'demo', stream: 'wss://demo-fstream.binance.com/private/ws' },
   },
   feed: binanceFeed,
   options: () => ({
@@ -178,14 +197,18 @@ export const binance: Profile = {
     '-1006': 'unsaid',
     '-1007': 'unsaid',
     '-1016': 'unsaid',
+    '451': 'unavailable',
   },
   // By its documents: with this message nothing was done, with any other it is not known. In its own JSON only: a proxy
   // says the same in words of its own, and may have passed the order on.
   refusedWithoutCode: ({ status, body }) =>
     status === 503 && text(body, 'msg') === 'Service Unavailable.' ? 'busy' : null,
-  delayMs: ({ headers }) => {
+  delayMs: ({ headers, body }, now) => {
     const seconds = Number(headers.get('retry-after') ?? '');
-    return seconds > 0 ? seconds * 1000 : null;
+    // Of a ban it says until when, in ms, and perhaps in words alone.
+    const until = Number(/banned until (\d{13})\b/.exec(text(body, 'msg') ?? '')?.[1] ?? 0);
+    const delay = Math.max(seconds > 0 ? seconds * 1000 : 0, until - now);
+    return delay > 0 ? delay : null;
   },
   weightOf: (method) => WEIGHTS[method] ?? 1,
   usedWeight: (headers) => {
@@ -234,15 +257,19 @@ export const binance: Profile = {
   lookUps: (order) => [
     orderNamed(order, readOrder),
     question('fetchOrders', [order.market.symbol, order.since], (body) =>
-      among(each(body, readOrder), order.clientOrderId),
+      among(present(each(body, unless(isAnothers(IDS, order), readOrder))), order),
     ),
   ],
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) =>
       word(body, 'orderId') === ref ? true : undefined,
     ),
-  openOrders: () => question('fetchOpenOrders', [], (body) => lastPage(each(body, readOrder))),
-  positions: () => question('fetchPositions', [], (body) => lastPage(each(body, readHeld))),
+  openOrders: () =>
+    question('fetchOpenOrders', [], (body) =>
+      lastPage(present(each(body, unless(isNobodysOfOurs(IDS), readOrder)))),
+    ),
+  positions: () =>
+    question('fetchPositions', [], (body) => lastPage(each(body, counted('symbol', readHeld)))),
   balance: () =>
     question('fetchBalance', [{ type: 'swap' }], (body) => {
       const [equity, cash, available] = [

@@ -21,7 +21,7 @@ export async function keyStanding(asking: Asking, kind: AccountKind) {
   const key: Row = 'answer' in told ? told.answer : {};
   const may = [key.authorities, key.permissions].flat();
   return {
-    identity: word(key, 'userId'),
+    identity: word(key, 'userId') ?? word(key, 'uid'),
     problems: mayOnlyRead(key)
       ? [
           'The key may only read: give it Read-write for Futures orders and holdings (for a unified account: Unified account trade) in Bitget’s API Key Management.',

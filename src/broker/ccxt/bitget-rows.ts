@@ -20,7 +20,10 @@ const FATES = {
   canceled: 'ended',
   cancelled: 'ended',
   cancel: 'ended',
+  reject: 'failed',
+  rejected: 'failed',
 } as const;
+export const IDS = { client: 'clientOid', own: 'orderId' };
 export const SIDES = { buy: 'buy', sell: 'sell' } as const;
 
 /** Both languages at once: no field of one means something else in the other. */
@@ -64,6 +67,7 @@ export function listOf(body: unknown, name: string): unknown {
 }
 
 export const page = <T>(
-  rows: readonly T[] | undefined,
+  rows: readonly (T | null)[] | undefined,
   { of, next }: { readonly of: number; readonly next: string | undefined },
-): Page<T> | undefined => rows && { rows, next: rows.length < of ? null : (next ?? null) };
+): Page<T> | undefined =>
+  rows && { rows: rows.filter((row) => row !== null), next: rows.length < of ? null : (next ?? null) };

@@ -3,9 +3,9 @@
 
 import { negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
 import { keyStanding } from './bitget-key.ts';
-import { dataOf, listOf, PRODUCT, page, readOrder } from './bitget-rows.ts';
+import { dataOf, IDS, listOf, PRODUCT, page, readOrder } from './bitget-rows.ts';
 import { bitgetFeed } from './feeds.ts';
-import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
+import { acknowledged, among, type Fill, isAnothers, isNobodysOfOurs, orderOfFills } from './orders.ts';
 import {
   type AccountKind,
   type Held,
@@ -17,8 +17,22 @@ import {
   question,
   type Refusal,
   type SeenOrder,
+  withoutUsdt,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
+import {
+  amount,
+  at,
+  counted,
+  each,
+  exact,
+  isRow,
+  named,
+  oneOf,
+  present,
+  type Row,
+  text,
+  unless,
+} from './rows.ts';
 import type { Heard } from './wire.ts';
 
 function readFill(row: Row): Fill | undefined {
@@ -47,6 +61,18 @@ function readHeld(row: Row): Held | undefined {
     openProfit: amount(row, 'unrealizedPL') ?? amount(row, 'unrealisedPnl') ?? null,
     isHedged: isHedgeMode(mode),
     marginMode,
+  };
+}
+
+const OPEN_ORDER = unless(isNobodysOfOurs(IDS), readOrder);
+
+/** In dollars. */
+function worthOf(account: unknown) {
+  const [equity, effective] = [amount(account, 'accountEquity'), amount(account, 'effEquity')];
+  return {
+    equity,
+    cash: equity && subtract(equity, amount(account, 'unrealisedPnl') ?? ZERO),
+    available: effective && subtract(effective, amount(account, 'imr') ?? ZERO),
   };
 }
 
@@ -110,12 +136,15 @@ export const bitget: Profile = {
     '25108': 'market_closed',
     '40034': 'invalid_symbol',
     '40102': 'invalid_symbol',
+    '40072': 'invalid_symbol',
     '40309': 'invalid_symbol',
+    '40845': 'invalid_symbol',
     '25100': 'invalid_symbol',
     '25104': 'invalid_symbol',
     '40108': 'invalid_quantity',
     '40808': 'invalid_quantity',
     '43006': 'invalid_quantity',
+    '43038': 'invalid_quantity',
     '45110': 'invalid_quantity',
     '45111': 'invalid_quantity',
     '45112': 'invalid_quantity',
@@ -131,6 +160,10 @@ export const bitget: Profile = {
     '25236': 'position_mode_mismatch',
     '25237': 'position_mode_mismatch',
     '22002': 'no_position',
+    '40757': 'no_position',
+    '45003': 'no_position',
+    '45005': 'no_position',
+    '45006': 'no_position',
     '25225': 'no_position',
     '25226': 'no_position',
     '25227': 'no_position',
@@ -150,13 +183,17 @@ export const bitget: Profile = {
     '40009': 'credentials',
     '40011': 'credentials',
     '40012': 'credentials',
+    '40036': 'credentials',
     '40037': 'credentials',
+    '40041': 'credentials',
     // A key of another environment.
     '40099': 'credentials',
     '40018': 'address',
+    '40038': 'address',
     '40014': 'permission',
     '40016': 'permission',
     '40031': 'permission',
+    '40040': 'permission',
     '40301': 'permission',
     '25620': 'permission',
     '40084': 'account_type',
@@ -192,8 +229,12 @@ export const bitget: Profile = {
     const unified = await tell(SETTINGS);
     if ('answer' in unified) return 'unified';
     // What was refused may be the key, and not the kind of account: the other language tells.
-    await ask(ACCOUNT);
-    return 'classic';
+    const classic = await tell(ACCOUNT);
+    if ('answer' in classic) return 'classic';
+    // It is a unified one after all: the first refusal is the one to be told.
+    return classic.refused === 'account_type' && unified.refused !== 'account_type'
+      ? ask(SETTINGS).then(() => 'unified')
+      : ask(ACCOUNT).then(() => 'classic');
   },
   async standing(asking, kind) {
     const mode =
@@ -233,15 +274,17 @@ export const bitget: Profile = {
     );
   },
   lookUps(order, kind) {
-    const { market, clientOrderId, since } = order;
+    const { market, since } = order;
     const isUnified = kind === 'unified';
+    const listed = <T>(list: unknown, read: (row: Row) => T | undefined) =>
+      present(each(list, unless(isAnothers(IDS, order), read)));
     return [
       orderNamed(order, (body) => readOrder(dataOf(body))),
       question('fetchCanceledAndClosedOrders', [market.symbol, since], (body) =>
-        among(each(listOf(body, isUnified ? 'list' : 'entrustedList'), readOrder), clientOrderId),
+        among(listed(listOf(body, isUnified ? 'list' : 'entrustedList'), readOrder), order),
       ),
       question('fetchMyTrades', [market.symbol, since], (body) =>
-        orderOfFills(each(listOf(body, isUnified ? 'list' : 'fillList'), readFill), order),
+        orderOfFills(listed(listOf(body, isUnified ? 'list' : 'fillList'), readFill), order),
       ),
     ];
   },
@@ -255,20 +298,21 @@ export const bitget: Profile = {
           'fetchOpenOrders',
           [undefined, undefined, undefined, { type: 'swap', ...(after !== null && { cursor: after }) }],
           (body) =>
-            page(each(listOf(body, 'list'), readOrder), { of: 100, next: text(dataOf(body), 'cursor') }),
+            page(each(listOf(body, 'list'), OPEN_ORDER), { of: 100, next: text(dataOf(body), 'cursor') }),
         )
       : question(
           'fetchOpenOrders',
           [undefined, undefined, undefined, { type: 'swap', ...(after !== null && { idLessThan: after }) }],
           (body) =>
-            page(each(listOf(body, 'entrustedList'), readOrder), {
+            page(each(listOf(body, 'entrustedList'), OPEN_ORDER), {
               of: 100,
               next: text(dataOf(body), 'endId'),
             }),
         ),
   positions: (_market, kind) =>
     question('fetchPositions', [], (body) => {
-      const rows = each(kind === 'unified' ? listOf(body, 'list') : dataOf(body), readHeld);
+      const held = kind === 'unified' ? listOf(body, 'list') : dataOf(body);
+      const rows = each(held, counted('symbol', readHeld));
       return rows && { rows, next: null };
     }),
   balance: (kind) =>
@@ -279,11 +323,10 @@ export const bitget: Profile = {
           : each(dataOf(body), named('marginCoin'));
       const row = rows?.find((one) => (text(one, 'coin') ?? text(one, 'marginCoin')) === 'USDT');
       if (!rows) return undefined;
-      if (!row) return NO_USDT;
-      const [equity, available] = [
-        amount(row, 'equity') ?? amount(row, 'accountEquity'),
-        amount(row, 'available'),
-      ];
+      if (!row) return kind === 'unified' ? withoutUsdt('Bitget', worthOf(dataOf(body))) : NO_USDT;
+      const equity = amount(row, 'equity') ?? amount(row, 'accountEquity');
+      // Of a classic account `available` leaves out what positions take.
+      const available = amount(row, 'crossedMaxAvailable') ?? amount(row, 'available');
       const cash =
         amount(row, 'balance') ?? (equity && subtract(equity, amount(row, 'unrealizedPL') ?? ZERO));
       return inUsdt(equity, cash, available);

@@ -3,8 +3,9 @@
 
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { bybitFeed } from './feeds.ts';
-import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
+import { acknowledged, among, type Fill, isAnothers, isNobodysOfOurs, only, orderOfFills } from './orders.ts';
 import {
+  type AccountKind,
   type Held,
   heldIn,
   inUsdt,
@@ -15,8 +16,23 @@ import {
   type Profile,
   question,
   type SeenOrder,
+  withoutUsdt,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
+import {
+  amount,
+  at,
+  counted,
+  each,
+  exact,
+  isRow,
+  named,
+  oneOf,
+  present,
+  type Row,
+  text,
+  unless,
+  word,
+} from './rows.ts';
 
 const FATES = {
   Created: 'open',
@@ -31,6 +47,7 @@ const FATES = {
   Rejected: 'failed',
 } as const;
 const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
+const IDS = { client: 'orderLinkId', own: 'orderId' };
 
 export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
@@ -108,9 +125,11 @@ const page = <T>(body: unknown, read: (row: Row) => T | null | undefined): Page<
   return { rows: rows.filter((row) => row !== null), next };
 };
 
+const HELD = counted('symbol', readHeld);
+
 /** By its documents a market that is asked for has a row, whether or not anything is held there. */
 const heldInOne = (market: { readonly id: string }, body: unknown): readonly Held[] | undefined => {
-  const rows = heldIn(market, each(listOf(body), readHeld));
+  const rows = heldIn(market, each(listOf(body), HELD));
   return rows && rows.length > 0 ? rows : undefined;
 };
 
@@ -219,7 +238,7 @@ export const bybit: Profile = {
   async identify({ ask }, environment) {
     if (environment === 'demo') {
       // Demo accounts are unified, and have no answer to who they are.
-      await ask(BALANCE('unified'));
+      await ask(WALLET);
       return 'unified';
     }
     const key = await ask(KEY);
@@ -269,12 +288,14 @@ export const bybit: Profile = {
   lookUps(order) {
     const { market, clientOrderId, ref, since } = order;
     const named = ref === null ? { orderLinkId: clientOrderId } : { orderId: ref };
-    const ours = (body: unknown) => among(only(each(listOf(body), readOrder), clientOrderId), clientOrderId);
+    const listed = <T>(body: unknown, read: (row: Row) => T | undefined) =>
+      present(each(listOf(body), unless(isAnothers(IDS, order), read)));
+    const ours = (body: unknown) => among(only(listed(body, readOrder), order), order);
     return [
       question('privateGetV5OrderRealtime', [{ symbol: market.id, ...named, category: 'linear' }], ours),
       question('fetchCanceledAndClosedOrders', [market.symbol, undefined, undefined, named], ours),
       question('fetchMyTrades', [market.symbol, since, undefined, named], (body) =>
-        orderOfFills(only(each(listOf(body), readFill), clientOrderId), order),
+        orderOfFills(only(listed(body, readFill), order), order),
       ),
     ];
   },
@@ -286,7 +307,7 @@ export const bybit: Profile = {
     question(
       'fetchOpenOrders',
       [undefined, undefined, undefined, { type: 'swap', ...(cursor !== null && { cursor }) }],
-      (body) => page(body, readListed),
+      (body) => page(body, unless(isNobodysOfOurs(IDS), readListed)),
     ),
   positions: (market, _kind, cursor) =>
     question(
@@ -296,7 +317,7 @@ export const bybit: Profile = {
           ? { symbol: market.id, category: 'linear' }
           : { settleCoin: 'USDT', category: 'linear', ...(cursor !== null && { cursor }) },
       ],
-      (body) => (market ? lastPage(heldInOne(market, body)) : page(body, readHeld)),
+      (body) => (market ? lastPage(heldInOne(market, body)) : page(body, HELD)),
     ),
   balance: (kind) => BALANCE(kind),
   quote: (market) =>
@@ -312,19 +333,32 @@ const KEY = question('privateGetV5UserQueryApi', [], (body) => {
   return isRow(key) && !isEmptyObject(key) ? key : undefined;
 });
 
-const BALANCE = (kind: 'unified' | 'classic') =>
+const walletOf = <T>(kind: AccountKind, read: (account: unknown, coins: readonly Row[]) => T | undefined) =>
   question(
     'privateGetV5AccountWalletBalance',
     [{ accountType: kind === 'unified' ? 'UNIFIED' : 'CONTRACT' }],
     (body) => {
       const account = at(listOf(body), 0);
       const coins = each(at(account, 'coin'), named('coin'));
-      if (!coins) return undefined;
-      const coin = coins.find((row) => text(row, 'coin') === 'USDT');
-      if (!coin) return NO_USDT;
-      const [equity, cash] = [amount(coin, 'equity'), amount(coin, 'walletBalance')];
-      const available =
-        amount(account, 'totalAvailableBalance') ?? amount(coin, 'availableToWithdraw') ?? equity;
-      return inUsdt(equity, cash, available);
+      return coins && read(account, coins);
     },
   );
+
+/** That there is one. */
+const WALLET = walletOf('unified', () => true);
+
+const BALANCE = (kind: AccountKind) =>
+  walletOf(kind, (account, coins) => {
+    const coin = coins.find((row) => text(row, 'coin') === 'USDT');
+    if (!coin && kind === 'classic') return NO_USDT;
+    if (!coin)
+      return withoutUsdt('Bybit', {
+        equity: amount(account, 'totalEquity'),
+        cash: amount(account, 'totalWalletBalance'),
+        available: amount(account, 'totalAvailableBalance'),
+      });
+    const [equity, cash] = [amount(coin, 'equity'), amount(coin, 'walletBalance')];
+    const available =
+      amount(account, 'totalAvailableBalance') ?? amount(coin, 'availableToWithdraw') ?? equity;
+    return inUsdt(equity, cash, available);
+  });

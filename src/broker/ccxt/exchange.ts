@@ -80,8 +80,9 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     { method, args }: Pick<Question<unknown>, 'method' | 'args'>,
     call: Call,
   ): Promise<Heard> {
+    const asked = { ...call, headers: { ...profile.headers, ...call.headers } };
     try {
-      await inCall(call, () => (ccxt[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args));
+      await inCall(asked, () => (ccxt[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args));
     } catch (fault) {
       if (fault instanceof Answered) return fault.heard;
       if (fault instanceof Unanswered) throw fault;
@@ -115,7 +116,7 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     kind,
     call,
     async listMarkets(signal) {
-      const call = { signal, credentials: null, isList: true };
+      const call = { signal, credentials: null, isList: true, headers: { ...profile.headers } };
       const ask = ({ url, ...request }: ListRequest) =>
         inCall(call, async () => bytesOf(await send(url, request)));
       try {

@@ -2,19 +2,9 @@
 // which by its documents is only the source and may not come back: where the id was lost, ours is the one of that shape. The
 // order that one became may have no size: then what it traded tells.
 
-import {
-  absolute,
-  add,
-  average,
-  type Decimal,
-  decimal,
-  multiply,
-  negate,
-  sign,
-  ZERO,
-} from '../../domain/decimal.ts';
+import { absolute, add, average, type Decimal, decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import { closesAll, readFill, readOrder } from './gate.ts';
+import { closesAll, readFill, readOrder, sizeOf } from './gate.ts';
 import { acknowledged, type Fill } from './orders.ts';
 import { type CcxtMarket, type Page, type Question, question, type SeenOrder } from './profile.ts';
 import { at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
@@ -109,11 +99,9 @@ function ours(stops: readonly PriceOrder[] | undefined, stop: StopToFind): Price
   return oldest && (oldest.find(({ clientId }) => clientId !== null) ?? oldest[0] ?? null);
 }
 
-const initialOf = ({ market, clientOrderId, side, contracts, isSecond }: StopToSend): object => ({
+const initialOf = ({ market, clientOrderId, isSecond, ...stop }: StopToSend): object => ({
   contract: market.id,
-  ...(isSecond
-    ? { size: Number(side === 'sell' ? negate(contracts) : contracts) }
-    : { size: 0, close: true }),
+  ...(isSecond ? { size: sizeOf(stop) } : { size: 0, close: true }),
   price: '0',
   tif: 'ioc',
   reduce_only: true,

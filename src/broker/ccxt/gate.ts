@@ -12,8 +12,9 @@ import {
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import { gateFeed } from './feeds.ts';
-import { among, type Fill, orderOfFills } from './orders.ts';
+import { among, type Fill, isAnothers, isNobodysOfOurs, orderOfFills } from './orders.ts';
 import {
   type Held,
   inUsdt,
@@ -25,8 +26,11 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, count, each, isRow, type Row, text, word } from './rows.ts';
+import { amount, at, count, counted, each, isRow, present, type Row, text, unless, word } from './rows.ts';
 import type { Heard } from './wire.ts';
+
+const IDS = { client: 'text', own: 'id', prefix: 't-' };
+const FILL_IDS = { ...IDS, own: 'order_id' };
 
 const idOf = (row: unknown): string | null => {
   const words = text(row, 'text');
@@ -55,6 +59,12 @@ export function readOrder(row: unknown): SeenOrder | undefined {
       status === 'open' ? null : `the order is finished as ${text(row, 'finish_as') ?? 'nothing known'}`,
     reduceOnly: at(row, 'is_reduce_only') === true || at(row, 'reduce_only') === true,
   };
+}
+
+/** Below zero to sell. A fraction of a contract is a text there. */
+export function sizeOf({ side, contracts }: { readonly side: Side; readonly contracts: Decimal }) {
+  const size = side === 'sell' ? negate(contracts) : contracts;
+  return isWhole(size) ? Number(size) : size;
 }
 
 /** A close of whatever is held by then, such as a stop becomes: it has no size, and so no side. It opens nothing. */
@@ -121,6 +131,13 @@ export const gate: Profile = {
     unifiedAccount: kind === 'unified',
     defaultType: 'swap',
   }),
+  // Without it what is told of a size ends at the point: 0.7 of a contract would be nothing.
+  headers: { 'X-Gate-Size-Decimal': '1' },
+  // ccxt takes every contract for whole.
+  sizes: ({ info }) => {
+    const least = at(info, 'enable_decimal') === true ? at(info, 'order_size_min') : undefined;
+    return { step: least, min: least };
+  },
 
   refusal,
   codes: {
@@ -231,18 +248,16 @@ export const gate: Profile = {
 
   namesMarginMode: false,
   place(order) {
-    const { side, contracts } = order;
-    // ccxt makes whole contracts of it, and of less than one an order without a size: what is held goes as it stands.
-    const size = isWhole(contracts) ? {} : { size: Number(side === 'sell' ? negate(contracts) : contracts) };
-    return newOrder(order, readOrder, size);
+    // ccxt makes whole contracts of it, and of less than one an order without a size.
+    return newOrder(order, readOrder, isWhole(order.contracts) ? {} : { size: sizeOf(order) });
   },
   lookUps: (order) => [
     orderNamed(order, readOrder),
     question('fetchClosedOrders', [order.market.symbol], (body) =>
-      among(page(body, readListed, null)?.rows, order.clientOrderId),
+      among(page(body, unless(isAnothers(IDS, order), readListed), null)?.rows, order),
     ),
     question('fetchMyTrades', [order.market.symbol, order.since], (body) =>
-      orderOfFills(each(body, readFill), order),
+      orderOfFills(present(each(body, unless(isAnothers(FILL_IDS, order), readFill))), order),
     ),
   ],
   cancel: (ref, market) =>
@@ -251,11 +266,11 @@ export const gate: Profile = {
     question(
       'fetchOpenOrders',
       [undefined, undefined, undefined, { type: 'swap', ...(offset !== null && { offset }) }],
-      (body) => page(body, readListed, offset),
+      (body) => page(body, unless(isNobodysOfOurs(IDS), readListed), offset),
     ),
   positions: (_market, _kind, offset) =>
     question('fetchPositions', offset === null ? [] : [undefined, { offset }], (body) =>
-      page(body, readHeld, offset),
+      page(body, counted('contract', readHeld), offset),
     ),
   balance: (kind) =>
     kind === 'unified'

@@ -1,16 +1,15 @@
 // OKX v5, swaps. Sizes are in contracts of ctVal. An order is answered with its ids only, and the refusal of one stands in its
 // row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
 
-import { multiply, sign, ZERO } from '../../domain/decimal.ts';
+import { multiply, sign, subtract, ZERO } from '../../domain/decimal.ts';
 import { okxFeed } from './feeds.ts';
 import { CONFIG, dataOf, feeOf, readOrder } from './okx-rows.ts';
-import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
+import { acknowledged, among, type Fill, isAnothers, isNobodysOfOurs, orderOfFills } from './orders.ts';
 import {
   type Held,
   heldIn,
   inUsdt,
   lastPage,
-  NO_USDT,
   newOrder,
   orderNamed,
   type Page,
@@ -18,8 +17,9 @@ import {
   question,
   type Refusal,
   type SeenOrder,
+  withoutUsdt,
 } from './profile.ts';
-import { amount, at, each, exact, named, oneOf, type Row, text } from './rows.ts';
+import { amount, at, counted, each, exact, named, oneOf, present, type Row, text, unless } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 function readFill(row: Row): Fill | undefined {
@@ -28,6 +28,7 @@ function readFill(row: Row): Fill | undefined {
   return { ref, clientId: text(row, 'clOrdId') ?? null, quantity, price, fee: feeOf(row, 'feeCcy') };
 }
 
+const IDS = { client: 'clOrdId', own: 'ordId' };
 const MARGIN_MODES = { cross: 'cross', isolated: 'isolated' } as const;
 
 function readHeld(row: Row): Held | undefined {
@@ -46,6 +47,16 @@ function readHeld(row: Row): Held | undefined {
     openProfit: amount(row, 'upl') ?? null,
     isHedged: side !== 'net',
     marginMode: marginMode ?? null,
+  };
+}
+
+/** In dollars. Without a word of what is available each currency stands for itself, and there is nothing in USDT. */
+function worthOf(account: unknown) {
+  const equity = amount(account, 'totalEq');
+  return {
+    equity,
+    cash: equity && subtract(equity, amount(account, 'upl') ?? ZERO),
+    available: amount(account, 'availEq') ?? ZERO,
   };
 }
 
@@ -204,10 +215,10 @@ export const okx: Profile = {
     // Without a row it says neither that there is one nor that there is none.
     orderNamed(order, (body) => readOrder(at(dataOf(body), 0))),
     question('privateGetTradeOrdersHistory', [{ instId: order.market.id, instType: 'SWAP' }], (body) =>
-      among(each(dataOf(body), readOrder), order.clientOrderId),
+      among(present(each(dataOf(body), unless(isAnothers(IDS, order), readOrder))), order),
     ),
     question('fetchMyTrades', [order.market.symbol, order.since], (body) =>
-      orderOfFills(each(dataOf(body), readFill), order),
+      orderOfFills(present(each(dataOf(body), unless(isAnothers(IDS, order), readFill))), order),
     ),
   ],
   cancel: (ref, market) =>
@@ -220,21 +231,23 @@ export const okx: Profile = {
       'fetchOpenOrders',
       [undefined, undefined, undefined, { instType: 'SWAP', ...(after !== null && { after }) }],
       (body): Page<SeenOrder> | undefined => {
-        const rows = each(dataOf(body), readOrder);
-        return rows && { rows, next: rows.length < PAGE ? null : (rows.at(-1)?.ref ?? null) };
+        const data = dataOf(body);
+        const rows = present(each(data, unless(isNobodysOfOurs(IDS), readOrder)));
+        if (!rows || !Array.isArray(data)) return undefined;
+        return { rows, next: data.length < PAGE ? null : (text(data.at(-1), 'ordId') ?? null) };
       },
     ),
   positions: (market) =>
     question('fetchPositions', market ? [[market.symbol]] : [], (body) => {
       // Margin, dated futures and options too, which are not traded here and are held all the same.
-      return lastPage(heldIn(market, each(dataOf(body), readHeld)));
+      return lastPage(heldIn(market, each(dataOf(body), counted('instId', readHeld))));
     }),
   balance: () =>
     question('fetchBalance', [], (body) => {
       const details = each(at(dataOf(body), 0, 'details'), named('ccy'));
       if (!details) return undefined;
       const row = details.find((detail) => text(detail, 'ccy') === 'USDT');
-      if (!row) return NO_USDT;
+      if (!row) return withoutUsdt('OKX', worthOf(at(dataOf(body), 0)));
       const [equity, cash] = [amount(row, 'eq'), amount(row, 'cashBal')];
       const available = amount(row, 'availEq') ?? amount(row, 'availBal') ?? cash;
       return inUsdt(equity, cash, available);

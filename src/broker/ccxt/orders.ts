@@ -2,8 +2,10 @@
 // filled is none: what counts is how much was traded, and whether more can be.
 
 import { add, average, compare, type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
+import { isOurs } from '../../domain/orders/order.ts';
 import type { BrokerOrderState } from '../broker.ts';
 import type { OrderToFind, SeenOrder } from './profile.ts';
+import { type Row, word } from './rows.ts';
 
 /** undefined: something was filled, and nobody says at which price. */
 export function stateOf(order: SeenOrder, contractSize: Decimal): BrokerOrderState | undefined {
@@ -26,7 +28,7 @@ function statusOf({ filled, quantity, fate }: SeenOrder): BrokerOrderState['stat
   const hasFilled = sign(filled) > 0;
   if (hasFilled && compare(filled, quantity) >= 0) return 'filled';
   if (fate === 'open') return hasFilled ? 'partially_filled' : 'placed';
-  return fate === 'failed' && !hasFilled ? 'failed' : 'cancelled';
+  return fate === 'failed' ? 'failed' : 'cancelled';
 }
 
 /** Taken, and no more is known of it. */
@@ -34,19 +36,60 @@ export const acknowledged = (
   order: Pick<SeenOrder, 'ref' | 'clientId' | 'marketId' | 'side' | 'quantity' | 'reduceOnly'>,
 ): SeenOrder => ({ ...order, filled: ZERO, price: null, fee: null, fate: 'open', reason: null });
 
-/** null: it is not among them. */
-export const among = (
-  orders: readonly SeenOrder[] | undefined,
-  clientOrderId: string,
-): SeenOrder | null | undefined =>
-  orders && (orders.find(({ clientId }) => clientId === clientOrderId) ?? null);
+type Named = Pick<OrderToFind, 'clientOrderId' | 'ref'>;
 
-/** Where it was asked for by its id: another one's answers nothing. */
-export const only = <Row extends { readonly clientId: string | null }>(
+/** Under which names an exchange's row has the ids of an order: ours and its own. */
+export interface IdFields {
+  readonly client: string;
+  readonly own: string;
+  /** What stands in front of ours. */
+  readonly prefix?: string;
+}
+
+/**
+ * Of a row that cannot be read otherwise: it is certainly not of this order. An order of ours has our id, so that an empty one is
+ * another's; where the row has none at all, only the exchange's own id tells.
+ */
+export const isAnothers =
+  ({ client, own, prefix = '' }: IdFields, { clientOrderId, ref }: Named) =>
+  (row: Row): boolean => {
+    const [clientId, id] = [row[client], word(row, own)];
+    if (id === undefined || id === ref || clientId === prefix + clientOrderId) return false;
+    return typeof clientId === 'string' || ref !== null;
+  };
+
+/** Of an open order that cannot be read otherwise: nobody here has sent it. */
+export const isNobodysOfOurs =
+  ({ client, prefix = '' }: IdFields) =>
+  (row: Row): boolean => {
+    const clientId = row[client];
+    return (
+      typeof clientId === 'string' && !(clientId.startsWith(prefix) && isOurs(clientId.slice(prefix.length)))
+    );
+  };
+
+/** null: it is not among them. undefined: there are several under its id, and nobody says which it is. */
+export function among(orders: readonly SeenOrder[] | undefined, order: Named): SeenOrder | null | undefined {
+  const ours = orders?.filter(({ clientId }) => clientId === order.clientOrderId);
+  const named = ours?.filter(({ ref }) => ref === order.ref) ?? [];
+  const wanted = named.length > 0 ? named : ours;
+  const [first = null, ...more] = wanted ?? [];
+  if (more.some(({ ref }) => ref !== first?.ref)) return undefined;
+  // A fill is not taken back.
+  return (
+    wanted &&
+    more.reduce((one, other) => (one && compare(one.filled, other.filled) >= 0 ? one : other), first)
+  );
+}
+
+/** Where it was asked for by its id: others' beside it are passed over, and others' alone answer nothing. */
+export function only<Row extends { readonly clientId: string | null }>(
   rows: readonly Row[] | undefined,
-  clientOrderId: string,
-): readonly Row[] | undefined =>
-  rows?.every(({ clientId }) => clientId === clientOrderId) ? rows : undefined;
+  { clientOrderId }: Named,
+): readonly Row[] | undefined {
+  const ours = rows?.filter(({ clientId }) => clientId === clientOrderId);
+  return ours?.length === 0 && rows?.length !== 0 ? undefined : ours;
+}
 
 export interface Fill {
   readonly ref: string;
@@ -59,10 +102,13 @@ export interface Fill {
 /** All that is left of an order that no list has any more is what it traded. null: nothing. */
 export function orderOfFills(
   fills: readonly Fill[] | undefined,
-  order: Pick<OrderToFind, 'market' | 'clientOrderId' | 'side' | 'contracts'>,
+  order: Omit<OrderToFind, 'since'>,
 ): SeenOrder | null | undefined {
   if (!fills) return undefined;
-  const ours = fills.filter(({ clientId }) => clientId === order.clientOrderId);
+  // Where the exchange does not repeat our id, its own names the order.
+  const ours = fills.filter(({ clientId, ref }) =>
+    clientId === null ? ref === order.ref : clientId === order.clientOrderId,
+  );
   const filled = ours.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
   if (sign(filled) === 0) return null;
   const paid = ours.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO);

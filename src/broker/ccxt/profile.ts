@@ -5,7 +5,7 @@ import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Balance, Capabilities, Quote } from '../broker.ts';
+import { type Balance, BrokerUnavailable, type Capabilities, type Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
@@ -206,6 +206,8 @@ export interface Profile {
   readonly feed: Feed;
   /** ccxt's options: what makes it ask for no more than was meant, and guess nothing. */
   options(kind: AccountKind): Readonly<Record<string, unknown>>;
+  /** Sent with every request, and when the stream is opened. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Where ccxt asks for more than what is traded here. */
   prepare?(ccxt: Record<string, unknown>): void;
   /** Contract size, step and least quantity, in contracts, where ccxt's own are not to be trusted. */
@@ -306,3 +308,14 @@ export const inUsdt = (
   equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
 
 export const NO_USDT: Balance = { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+
+/** Of an account in which other coins stand for it too and that has no USDT: what the exchange says it is worth, in dollars. */
+export function withoutUsdt(
+  title: string,
+  { equity, cash, available }: Readonly<Record<'equity' | 'cash' | 'available', Decimal | undefined>>,
+): Balance {
+  if (equity && cash && available) return { currency: 'USD', equity, cash, available };
+  throw new BrokerUnavailable(
+    `${title} has no USDT in the account, and does not say what the account is worth: its balance is not known.`,
+  );
+}

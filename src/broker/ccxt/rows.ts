@@ -22,6 +22,32 @@ export function each<T>(value: unknown, read: (row: Row) => T | undefined): T[] 
   return list;
 }
 
+/** A row that cannot be read, of a list in which every row counts. */
+export class UnreadableRow extends Error {
+  override readonly name = 'UnreadableRow';
+}
+
+/** For `each`: one that cannot be read throws UnreadableRow, and is named by what stands under the key. */
+export const counted =
+  <T>(key: string, read: (row: Row) => T | undefined) =>
+  (row: Row): T => {
+    const item = read(row);
+    if (item === undefined)
+      throw new UnreadableRow(`its row of ${word(row, key) ?? 'no name'} cannot be read`);
+    return item;
+  };
+
+/** For `each`: one that cannot be read and is certainly another's is passed over, as null. */
+export const unless =
+  <T>(isAnothers: (row: Row) => boolean, read: (row: Row) => T | undefined) =>
+  (row: Row): T | null | undefined => {
+    const item = read(row);
+    return item === undefined && isAnothers(row) ? null : item;
+  };
+
+export const present = <T>(rows: readonly (T | null)[] | undefined): T[] | undefined =>
+  rows?.filter((row) => row !== null);
+
 /** For `each`: a row is one that has this. */
 export const named =
   (key: string) =>

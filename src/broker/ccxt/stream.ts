@@ -27,6 +27,7 @@ export async function listen({ exchange, credentials, signal, ...listening }: Li
     ...listening,
     title,
     url: streams.at(url),
+    headers: exchange.profile.headers,
     words: words.map((word) => () => word(now())),
     read: (message) => feed.read(parseExactly(message)),
     ping: () => feed.ping(now()),

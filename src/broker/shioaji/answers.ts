@@ -18,6 +18,7 @@ import {
 } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { type Balance, type BrokerOrderState, type Position, TRADABLE } from '../broker.ts';
+import { oddRowIn, textIn } from '../odd-rows.ts';
 import { jsonOf } from '../wire.ts';
 
 const text = Type.String({ minLength: 1 });
@@ -81,12 +82,32 @@ const Month = Type.Object({
   tick: orNull(size),
 });
 export type Month = Static<typeof Month>;
-const MONTHS = Compile(Type.Array(Month));
+const MONTH = Compile(Month);
 
-/** Run by the thread that reads lists; undefined: it is not as agreed. */
-export function readMonths(bytes: ArrayBuffer): readonly Month[] | undefined {
+/** One that is listed in a way that cannot be read: what it stands for is not known, and that it is there is. */
+export interface OddMonth extends Pick<Month, 'code'> {
+  readonly isOdd: true;
+}
+
+export const isContinuous = (code: string): boolean => /R[1-9]$/.test(code);
+
+/**
+ * Run by the thread that reads lists; undefined: it is not as agreed. A continuous month is not traded by itself, and older
+ * servers list it with a multiplier of 0.
+ */
+export function readMonths(bytes: ArrayBuffer): readonly (Month | OddMonth)[] | undefined {
   const body = jsonIn(bytes);
-  return MONTHS.Check(body) ? body : undefined;
+  if (!Array.isArray(body)) return undefined;
+  const months = body.map((row): Month | OddMonth | null => {
+    if (MONTH.Check(row)) return row;
+    const code = textIn(row, 'code');
+    return code === null ? null : { code, isOdd: true };
+  });
+  if (months.includes(null)) return undefined;
+  return months.filter((month) => month !== null && !('isOdd' in month && isContinuous(month.code))) as (
+    | Month
+    | OddMonth
+  )[];
 }
 
 const Deal = Type.Object({ seq: orNull(Type.Union([text, Type.Number()])), price: size, quantity: count });
@@ -123,13 +144,34 @@ const Trade = Type.Object({
 });
 export type Trade = Static<typeof Trade>;
 export const TRADE = Compile(Trade);
-const TRADES = Compile(Type.Array(Trade));
+
+/** One that cannot be read, and what can be of it. */
+export interface OddTrade {
+  readonly isOdd: true;
+  readonly id: string | null;
+  readonly code: string | null;
+  readonly action: 'Buy' | 'Sell' | null;
+  readonly quantity: number | null;
+}
 
 /** Those of a busy day are read by the thread that reads lists; undefined: it is not as agreed. */
-export function readTrades(bytes: ArrayBuffer): readonly Trade[] | undefined {
+export function readTrades(bytes: ArrayBuffer): readonly (Trade | OddTrade)[] | undefined {
   const body = jsonIn(bytes);
-  return TRADES.Check(body) ? body : undefined;
+  return Array.isArray(body) ? body.map((row) => (TRADE.Check(row) ? row : oddTrade(row))) : undefined;
 }
+
+function oddTrade(row: unknown): OddTrade {
+  const { action = null, quantity = null } = (row as { order?: Record<string, unknown> } | null)?.order ?? {};
+  return {
+    isOdd: true,
+    id: textIn(row, 'order', 'id'),
+    code: textIn(row, 'contract', 'code'),
+    action: action === 'Buy' || action === 'Sell' ? action : null,
+    quantity: Number.isInteger(quantity) ? Number(quantity) : null,
+  };
+}
+
+export const isReadable = (trade: Trade | OddTrade): trade is Trade => !('isOdd' in trade);
 
 export const sideOf = ({ order }: Trade): Side => (order.action === 'Buy' ? 'buy' : 'sell');
 export const quantityOf = ({ order }: Trade): Decimal => exact(order.quantity);
@@ -212,7 +254,11 @@ const Held = Type.Object({
   cond: orNull(Type.String()),
 });
 export type Held = Static<typeof Held>;
+const HELD = Compile(Held);
 export const POSITIONS = Compile(Type.Array(Held));
+/** Which row is to blame, in words. */
+export const oddPositionIn = (body: unknown): string =>
+  oddRowIn(body, { isRow: (row) => HELD.Check(row), key: 'code' });
 
 /** As TAIFEX names options: the root, the strike, the month (calls A–L, puts M–X) and the year. */
 const OPTION = /^[A-Z][A-Z0-9]{2}\d{5}[A-X]\d$/;
@@ -316,10 +362,8 @@ export function stocksBalance({ acc_balance }: Static<typeof Bank>): Balance {
   return { currency: 'TWD', equity: cash, cash, available: cash };
 }
 
+/** Of when it is, it says in one field or another (`datetime`, and `ts` in older versions); nobody asks here. */
 export const SNAPSHOTS = Compile(
-  Type.Array(Type.Object({ ts: Type.Number(), code: text, buy_price: size, sell_price: size }), {
-    minItems: 1,
-    maxItems: 1,
-  }),
+  Type.Array(Type.Object({ code: text, buy_price: size, sell_price: size }), { minItems: 1, maxItems: 1 }),
 );
 export const price = exact;

@@ -116,10 +116,10 @@ export function isCertain({
 }
 
 /** Of a question that got no answer which can be believed. */
-export function unanswered(answer: Answer): BrokerUnavailable {
+export function unanswered(answer: Answer, why = ''): BrokerUnavailable {
   switch (answer.kind) {
     case 'answer':
-      return new BrokerUnavailable(`${notAsAgreed(200)}.`);
+      return new BrokerUnavailable(`${notAsAgreed(200)}${why}.`);
     case 'silence':
       return new BrokerUnavailable(`${answer.why}.`);
     case 'busy':

@@ -6,16 +6,23 @@ import { decimal } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type PlatformSymbol, readSymbol } from '../../domain/signals/symbol.ts';
-import type { Instrument } from '../broker.ts';
+import { BrokerUnavailable, type Instrument } from '../broker.ts';
 import type { Shared } from '../shared.ts';
-import { CONTRACT, type Contract, type ListedContract, type Month } from './answers.ts';
+import {
+  CONTRACT,
+  type Contract,
+  isContinuous,
+  type ListedContract,
+  type Month,
+  type OddMonth,
+} from './answers.ts';
 import { type Api, unanswered } from './api.ts';
 import { isOpen, type Market, nextOpen } from './hours.ts';
 import { askForMany } from './long-answers.ts';
 
 export interface Lists {
   readonly contracts: Shared<readonly ListedContract[]>;
-  readonly months: Shared<readonly Month[]>;
+  readonly months: Shared<readonly (Month | OddMonth)[]>;
 }
 
 type Named = Pick<Contract, 'security_type' | 'code' | 'name'>;
@@ -38,7 +45,6 @@ const EXCHANGES: Readonly<Record<Market, ReadonlySet<string>>> = {
 };
 
 const isMonth = ({ security_type, code }: Named): boolean => security_type === 'FUT' && !isContinuous(code);
-const isContinuous = (code: string): boolean => /R[1-9]$/.test(code);
 const rootOf = (code: string): string => code.slice(0, -2);
 
 /** As the platform spells a month: with the letter that the world has for it, and the year. SinoPac's letters are others. */
@@ -48,7 +54,11 @@ const LETTERS = 'FGHJKMNQUVXZ';
 export function openContracts(api: Api, lists: Lists, now: () => number) {
   const at = (what: string) => `${api.address} ${what}`;
 
-  const monthsOf = (root: string, maxAgeMs: number, signal: AbortSignal): Promise<readonly Month[]> =>
+  const monthsOf = (
+    root: string,
+    maxAgeMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly (Month | OddMonth)[]> =>
     lists.months.get(
       at(root),
       (own) => {
@@ -83,9 +93,12 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
 
   /** The month's own terms; a new one may have been listed since the list was read. */
   async function monthOf(code: string, signal: AbortSignal): Promise<Month | undefined> {
-    const among = (months: readonly Month[]) => months.find((month) => month.code === code);
+    const among = (months: readonly (Month | OddMonth)[]) => months.find((month) => month.code === code);
     const root = rootOf(code);
-    return among(await monthsOf(root, DAY_MS, signal)) ?? among(await monthsOf(root, MINUTE_MS, signal));
+    const known = among(await monthsOf(root, DAY_MS, signal));
+    const month = known && !isOdd(known) ? known : among(await monthsOf(root, MINUTE_MS, signal));
+    if (month && isOdd(month)) throw unreadable(code);
+    return month;
   }
 
   async function instrumentOf(contract: Named, signal: AbortSignal): Promise<Instrument | null> {
@@ -109,7 +122,12 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     if (root === undefined) return ticker;
     const month = `${year}${String(LETTERS.indexOf(letter) + 1).padStart(2, '0')}`;
     const months = await monthsOf(root, DAY_MS, signal);
-    return months.find((each) => each.delivery_month === month && !isContinuous(each.code))?.code ?? null;
+    const odd = months.find(isOdd);
+    const found = months.find(
+      (each) => !isOdd(each) && each.delivery_month === month && !isContinuous(each.code),
+    );
+    if (!found && odd) throw unreadable(odd.code);
+    return found?.code ?? null;
   }
 
   /** Asked every time: it changes on the day of settlement. */
@@ -125,13 +143,19 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     return nearest(wanted, names);
   }
 
+  /** What an order or a quote needs of it. null: it is not traded. */
+  async function traded(code: string, signal: AbortSignal): Promise<Contract | null> {
+    const contract = await contractOf(code, signal);
+    return contract && (contract.security_type === 'STK' || isMonth(contract)) ? contract : null;
+  }
+
   async function find(code: string, signal: AbortSignal): Promise<Listed | null> {
     const contract = await contractOf(code, signal);
     return contract && listed(contract, signal);
   }
 
   return {
-    find,
+    traded,
 
     async resolve(symbol: string, signal: AbortSignal): Promise<Listed | { readonly rejection: OrderError }> {
       const asked = readSymbol(symbol);
@@ -164,6 +188,11 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     },
   };
 }
+
+const isOdd = (month: Month | OddMonth): month is OddMonth => 'isOdd' in month;
+
+const unreadable = (code: string): BrokerUnavailable =>
+  new BrokerUnavailable(`SinoPac lists ${code}, and not in a way that could be read.`);
 
 const unlisted = (symbol: string, near: readonly string[]): OrderError => ({
   code: 'invalid_symbol',

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { compare } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis } from '../../domain/ids.ts';
 import type { SentOrder } from '../broker.ts';
-import { quantityOf, sideOf, type Trade } from './answers.ts';
+import { type OddTrade, quantityOf, sideOf, type Trade } from './answers.ts';
 
 /** What the server keeps with an order for its client: six letters and digits. */
 export const wordOf = (id: ClientOrderId): string =>
@@ -82,6 +82,12 @@ function isAlike({ symbol, side, quantity }: SentOrder, trade: Trade): boolean {
     (order_type ?? 'IOC') === 'IOC'
   );
 }
+
+/** Of one that cannot be read: nothing that can be says that it is another's. */
+export const mayBe = ({ symbol, side, quantity }: SentOrder, odd: OddTrade): boolean =>
+  (odd.code ?? symbol) === symbol &&
+  (odd.action === null || odd.action === (side === 'buy' ? 'Buy' : 'Sell')) &&
+  (odd.quantity === null || odd.quantity === Number(quantity));
 
 /** The order that it named, and not one of another day under the same name. */
 export const isNamed = (sent: SentOrder, trade: Trade): boolean =>

@@ -29,11 +29,14 @@ import {
   hedgedIn,
   INFO,
   isFutures,
+  isReadable,
   isStocks,
   isTradable,
   isUndecided,
   MARGIN,
   netOf,
+  type OddTrade,
+  oddPositionIn,
   POSITIONS,
   positionsOf,
   price,
@@ -59,7 +62,7 @@ import { type Lists, marketOf, openContracts } from './contracts.ts';
 import type { Market } from './hours.ts';
 import { askForMany } from './long-answers.ts';
 import { isOf, problemOf, termsOf, tooLate } from './placing.ts';
-import { isNamed, recognise } from './recognise.ts';
+import { isNamed, mayBe, recognise } from './recognise.ts';
 import { rejectionOf } from './refusals.ts';
 
 export interface ShioajiOptions extends Omit<ApiOptions, 'url'> {
@@ -128,22 +131,23 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
     if (signal.aborted) throw new BrokerUnavailable('The Shioaji server was not asked in time.');
   }
 
-  /** `read` gives undefined where the answer is not one to this question. */
+  /** `read` gives undefined where the answer is not one to this question; `why` then says more, where there is more to say. */
   async function question<Value>(
     signal: AbortSignal,
     path: string,
     body: object | undefined,
     read: (body: unknown) => Value | undefined,
+    why: (body: unknown) => string = () => '',
   ): Promise<Value> {
     checkOpen(signal);
     const answer = await api.ask(signal, path, body);
     const value = answer.kind === 'answer' ? read(answer.body) : undefined;
-    if (value === undefined) throw unanswered(answer);
+    if (value === undefined) throw unanswered(answer, answer.kind === 'answer' ? why(answer.body) : '');
     return value;
   }
 
   /** Those of the day: the server asks SinoPac anew. */
-  async function trades(market: Market, signal: AbortSignal): Promise<readonly Trade[]> {
+  async function trades(market: Market, signal: AbortSignal): Promise<readonly (Trade | OddTrade)[]> {
     checkOpen(signal);
     const body = { account_type: ACCOUNT_TYPES[market] };
     return askForMany(api, 'shioajiTrades', { signal, path: 'order/trades', body });
@@ -159,6 +163,7 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
           'portfolio/position_unit',
           { account_type: ACCOUNT_TYPES[market], ...(market === 'stocks' && { unit: 'Common' }) },
           (body) => (POSITIONS.Check(body) ? body : undefined),
+          oddPositionIn,
         )),
       );
     return rows;
@@ -167,11 +172,11 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
   async function send(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
     const { symbol } = order.instrument;
     const market = marketOf(symbol);
-    const listed = await contracts.find(symbol, signal);
+    const listed = await contracts.traded(symbol, signal);
     if (!listed) return refused(`contract ${symbol} not found`, order);
     checkOpen(signal);
     if (now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
-    const { security_type, exchange, code } = listed.contract;
+    const { security_type, exchange, code } = listed;
     const contract = { security_type, exchange, code };
     const answer = await api.ask(signal, 'order/place_order', { contract, ...termsOf(order, market) });
     return outcomeOf(answer, order);
@@ -214,12 +219,16 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
   });
 
   async function find(query: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null> {
-    const listed = await trades(marketOf(query.symbol), signal);
+    const all = await trades(marketOf(query.symbol), signal);
+    const listed = all.filter(isReadable);
+    const odd = all.filter((trade): trade is OddTrade => !isReadable(trade));
+    if (odd.some(({ id }) => id !== null && id === query.brokerRef)) throw unreadableTrade();
     if (query.brokerRef !== null) {
       const named = listed.find((trade) => isNamed(query, trade));
       if (named) return readable(named);
       // The name that it was told by may have been another's: then it is known by the rest, as one without a name is.
     }
+    if (odd.some((trade) => mayBe(query, trade))) throw unreadableTrade();
     // After the list: see the port.
     const found = recognise(query, listed, (await query.rivals?.()) ?? []);
     if ('trade' in found) return readable(found.trade);
@@ -278,9 +287,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
 
     async quote({ symbol }, signal) {
       checkOpen(signal);
-      const listed = await contracts.find(symbol, signal);
+      const listed = await contracts.traded(symbol, signal);
       if (!listed) throw new BrokerUnavailable(`SinoPac has no quote of ${symbol}.`);
-      const { security_type, exchange, code } = listed.contract;
+      const { security_type, exchange, code } = listed;
       const body = { contracts: [{ security_type, exchange, code }] };
       return question(signal, 'data/snapshots', body, (seen) => {
         const [row] = SNAPSHOTS.Check(seen) ? seen : [];
@@ -303,6 +312,8 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
       const open: OpenOrder[] = [];
       for (const market of markets)
         for (const trade of await trades(market, signal)) {
+          // Without ids of ours nobody knows whose it is.
+          if (!isReadable(trade)) throw unreadableTrade();
           const state = stateOf(trade);
           if (state?.status === 'placed' || state?.status === 'partially_filled')
             open.push(openOrderOf(trade, state));
@@ -316,8 +327,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
       if (answer.kind === 'answer' && TRADE.Check(answer.body) && answer.body.order.id === brokerRef) return;
       // "Filled already", "deleted already", "no such order": the list tells whether there is anything left of it.
       if (answer.kind !== 'fault' || ![400, 404, 406].includes(answer.status)) throw unanswered(answer);
-      const trade = (await trades(marketOf(symbol), signal)).find(({ order }) => order.id === brokerRef);
-      const state = trade && stateOf(trade);
+      const listed = await trades(marketOf(symbol), signal);
+      const trade = listed.find((each) => (isReadable(each) ? each.order.id : each.id) === brokerRef);
+      const state = trade && (isReadable(trade) ? stateOf(trade) : null);
       if (state === null || state?.status === 'placed' || state?.status === 'partially_filled')
         throw unanswered(answer);
     },
@@ -342,6 +354,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
     ];
   }
 }
+
+const unreadableTrade = (): BrokerUnavailable =>
+  new BrokerUnavailable('SinoPac lists an order that may be this one, and not in a way that could be read.');
 
 const unknown = (why: string): PlaceOutcome => ({ outcome: 'unknown', reason: `${why}.` });
 

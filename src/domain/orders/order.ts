@@ -319,6 +319,8 @@ export function clientOrderId(order: OrderId, leg: LegName, nth = 1): ClientOrde
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }
 
+/** Of an order at the broker, whoever sent it: an entry, an exit, or what protects. */
+export const isOurs = (id: string): boolean => /^f[a-z][0-9a-z]{22}$/.test(id);
 /** Of an order at the broker, whoever sent it. */
 export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
 
