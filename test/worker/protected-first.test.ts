@@ -54,7 +54,7 @@ describe('Which order of an account is next', () => {
 });
 
 describe('An order that only protects', () => {
-  const entry = (status: Leg['status']): Order =>
+  const entry = (status: Leg['status'], sentMsAgo = 60_000): Order =>
     order('entry', {
       legs: [
         {
@@ -65,7 +65,7 @@ describe('An order that only protects', () => {
             instrument: 'BTCUSDT',
             side: 'buy',
           },
-          status,
+          ...{ status, sentAt: timestamp(NOW - sentMsAgo) },
         } as Leg,
       ],
     });
@@ -103,8 +103,16 @@ describe('An order that only protects', () => {
       assert.deepEqual(await protectedBeside([entry(status)]), { status: 'done', code: null, rests: 1 });
     });
 
+  test('waits for one that was taken a moment ago', async () => {
+    assert.deepEqual(await protectedBeside([entry('placed', 1_000)]), {
+      status: 'done',
+      code: null,
+      rests: 1,
+    });
+  });
+
   for (const status of ['placed', 'cancelled'] as const)
-    test(`does not wait for an entry that is ${status}`, async () => {
+    test(`does not wait for an entry that is ${status} and was sent long ago`, async () => {
       const { status: end, code, rests } = await protectedBeside([entry(status)]);
       assert.deepEqual([end, code, rests], ['rejected', 'no_position', 0]);
     });

@@ -3,8 +3,16 @@
 
 import { BrokerBusy, BrokerUnavailable, type Instrument, type Position } from '../../broker/broker.ts';
 import { absolute, sign, ZERO } from '../../domain/decimal.ts';
-import { timestamp } from '../../domain/ids.ts';
-import { isLate, moveTo, type Order, type OrderError, passed } from '../../domain/orders/order.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
+import {
+  isLate,
+  isOpenLeg,
+  type Leg,
+  moveTo,
+  type Order,
+  type OrderError,
+  passed,
+} from '../../domain/orders/order.ts';
 import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
@@ -32,6 +40,8 @@ interface Task {
 
 /** What is held may be shown late. */
 const LOOK_AGAIN_MS = 500;
+/** An entry that has not been filled by then rests. */
+const SOON_FILLED_MS = 10_000;
 
 export async function protectPosition(deps: ProtectingOrder, task: Task): Promise<Order> {
   const { clock } = deps;
@@ -74,13 +84,16 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     return deps.want({ ...done, filledAt: timestamp(clock.now()) }, { instrument: instrument.symbol, side });
   }
 
-  /** Nobody knows yet whether an entry was filled there. */
+  /** Nobody knows yet whether an entry was filled there, or it was taken a moment ago and is about to be. */
   async function mayBeHeld({ symbol }: Instrument): Promise<boolean> {
     const { others } = await task.now();
+    const isYoung = ({ sentAt }: Leg) => sentAt !== null && clock.now() - millis(sentAt) < SOON_FILLED_MS;
     return others.some(({ legs }) =>
       legs.some(
-        ({ leg, instrument, status }) =>
-          leg === 'entry' && instrument === symbol && (status === 'sending' || status === 'unknown'),
+        (leg) =>
+          leg.leg === 'entry' &&
+          leg.instrument === symbol &&
+          (leg.status === 'sending' || leg.status === 'unknown' || (isOpenLeg(leg) && isYoung(leg))),
       ),
     );
   }
