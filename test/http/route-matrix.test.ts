@@ -31,7 +31,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   // An API key manages neither sessions nor keys nor passwords, and what would outlive it or undo its limits.
   [/^\w+ \/auth\//, 'session'],
   [/^\w+ \/settings\/(api-keys|after-theft)/, 'session'],
-  [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
+  [/^\w+ \/trading\/(accounts|groups)\/:id\/webhook-(secret|token)$/, 'session'],
   [/^POST \/trading\/orders\/:id\/settle$/, 'session'],
   [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],
   [/^(POST|PATCH|DELETE) \/settings\/notifications/, 'session'],
