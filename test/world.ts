@@ -15,6 +15,7 @@ import { type Account, insertAccount } from '../src/data/accounts/accounts.ts';
 import { sql } from '../src/data/engine/db.ts';
 import { insertApiKey } from '../src/data/identity/api-keys.ts';
 import { insertUser, type User } from '../src/data/identity/users.ts';
+import { ONE } from '../src/domain/decimal.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/orders/result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
@@ -199,6 +200,7 @@ export async function openWorld(
       protectionDefaults: null,
       unprotected: 'close',
       triggerBy: 'last',
+      quantityMultiplier: ONE,
       guards: {},
       silenceAfter: null,
       requirePlatformCertificate: false,

@@ -42,6 +42,7 @@ export const decimal = (value: string | number | Big): Decimal =>
 export const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));
 
 export const ZERO = decimal(0);
+export const ONE = decimal(1);
 
 /** So long a text has no more digits than a double keeps apart. */
 const isShort = (a: Decimal): boolean => a.length <= MAX_SIGNIFICANT_DIGITS;

@@ -133,6 +133,7 @@ describe('a new account', () => {
       protection_defaults: null,
       unprotected: 'close',
       trigger_by: 'last',
+      quantity_multiplier: 1,
       halted: false,
       broker_credentials_verified: true,
       credentials_refused: false,

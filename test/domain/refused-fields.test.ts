@@ -25,7 +25,7 @@ const KINDS: readonly (readonly [what: string, advice: RegExp, names: readonly s
   ['a bracket', /Send "(?:stop_loss|break_even)"/, ['bracket', 'oco', 'order_class', 'tpslMode', 'attachAlgoOrds', 'placeConditionalOrders', 'moveToBreakeven']],
   ['another kind of order', /market orders/, ['orderType', 'OrderType', 'order-type', 'ordType', 'pricetype', 'limit', 'limitPrice', 'limit_price', 'stopPrice', 'stop_price', 'triggerPrice', 'px', 'postOnly']],
   ['where to stand', /market_position/, ['sentiment', 'target_quantity', 'target_position', 'position_size', 'positionSide', 'posSide', 'positionIdx']],
-  ['another size', /"quantity" in units/, ['quantityType', 'quantity_type', 'amountPerTradeType', 'currency_type', 'quoteOrderQty', 'risk_percent', 'notional']],
+  ['another size', /"quantity" with "quantity_type": units/, ['quantityType', 'amountPerTradeType', 'currency_type', 'quoteOrderQty', 'risk_percent', 'notional']],
   ['only to reduce', /"order_type": "exit"/, ['reduceOnly', 'reduce_only', 'closeOnly', 'positionEffect']],
   ['to close', /"action": "close"/, ['closePosition', 'close_position', 'closeOnTrigger', 'flatten_first']],
 ];

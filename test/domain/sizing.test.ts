@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import Big from 'big.js';
 import { array, constantFrom, assert as holds, integer, property, record } from 'fast-check';
-import { type Decimal, decimal, isOnStep } from '../../src/domain/decimal.ts';
+import { type Decimal, decimal, isOnStep, ONE } from '../../src/domain/decimal.ts';
 import {
-  ONE,
   QUANTITY_TYPES,
   type QuantityType,
   quantityTypeOf,
@@ -71,6 +70,25 @@ describe('a quantity counts', () => {
     assert.equal(unitsOf(asking('percent_of_position', 50, 3), { held: decimal(1) }), '0.5');
   });
 
+  test('and says how, in words', () => {
+    const text = (sizing: Sizing, market: Partial<SizingMarket> = {}) => {
+      const made = sized(sizing, 'BINANCE:BTCUSDT.P', { ...MARKET, ...market });
+      return 'code' in made ? made.message : made.text;
+    };
+    const uncounted = 'Fees and slippage are not counted.';
+    assert.equal(text(asking('cash', 500)), `500 USDT is 0.007 BTC at 68,000. ${uncounted}`);
+    assert.equal(
+      text(asking('percent_of_equity', 50, 2)),
+      `50 % of 10,000 USDT times 2 is 0.147 BTC at 68,000. ${uncounted}`,
+    );
+    assert.equal(
+      text(asking('risk_cash', 100)),
+      `100 USDT is 0.073 BTC, at risk from 68,000 to the stop at 66,640. ${uncounted}`,
+    );
+    assert.equal(text(asking('units', 1, '0.5')), '1 times 0.5 is 0.5 BTC.');
+    assert.equal(text(asking('percent_of_position', 50), { held: ONE }), '50 % of 1 is 0.5 BTC.');
+  });
+
   test('units as they were sent: nothing is computed', () =>
     assert.equal(sizingOf('units', decimal('0.0123456'), ONE), null));
 });
@@ -79,11 +97,51 @@ describe('what cannot be computed', () => {
   test('is refused where it rounds to less than the least, with what it would be', () =>
     assert.deepEqual(unitsOf(asking('percent_of_equity', 1), { equity: decimal(500) }), {
       code: 'invalid_quantity',
-      message: '1 % of 500 USDT at 68000 is 0.00007352 BTCUSDT; the least is 0.001.',
+      message: '1 % of 500 USDT is 0.00007 BTC at 68,000; the least is 0.001.',
     }));
+
+  for (const [sizing, market, message] of [
+    [asking('cash', 50, 2), {}, '50 USDT times 2 is 0.001 BTC at 68,000; the least is 0.01.'],
+    [asking('cash', 1), { currency: null }, '1 in cash is 0.00001 BTC at 68,000; the least is 0.01.'],
+    [asking('units', 1, '0.002'), {}, '1 times 0.002 is 0.002 BTC; the least is 0.01.'],
+    [
+      asking('risk_percent', '0.01'),
+      {},
+      '0.01 % of 10,000 USDT is 0.0007 BTC, at risk from 68,000 to the stop at 66,640; the least is 0.01.',
+    ],
+    [
+      asking('percent_of_position', 10),
+      { held: decimal('0.05') },
+      '10 % of 0.05 is 0.005 BTC; the least is 0.01.',
+    ],
+    [
+      asking('cash', 1_200_000),
+      { step: decimal(25), least: decimal(25) },
+      '1,200,000 USDT is 17.64 BTC at 68,000; the least is 25.',
+    ],
+    // A step that the least does not tell of.
+    [
+      asking('cash', 50),
+      { step: ONE, least: decimal(0) },
+      '50 USDT is 0.0007 BTC at 68,000; the least is 0.',
+    ],
+  ] as const)
+    test(`in words: ${message}`, () =>
+      assert.deepEqual(unitsOf(sizing, { least: decimal('0.01'), ...market }), {
+        code: 'invalid_quantity',
+        message,
+      }));
+
+  test('is no reason to keep somebody in: who asks for as much as is held, or more, closes all of it', () => {
+    const held = decimal('0.0004');
+    assert.equal(unitsOf(asking('units', '0.0008', '0.5'), { held }), held);
+    assert.equal(unitsOf(asking('cash', 28), { held }), held);
+    assert.equal(unitsOf(asking('percent_of_equity', 100), { held }), held);
+  });
 
   for (const [why, sizing, market] of [
     ['the price', asking('cash', 500), { price: null }],
+    ['nobody could tell the price', asking('cash', 500), { price: decimal(0) }],
     ['the equity', asking('percent_of_equity', 1), { equity: null }],
     ['the equity of the account is -3', asking('risk_percent', 1), { equity: decimal(-3) }],
     ['needs a stop', asking('risk_cash', 10), { stop: null }],

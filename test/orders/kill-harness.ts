@@ -8,6 +8,7 @@ import { type Account, insertAccount } from '../../src/data/accounts/accounts.ts
 import type { Db } from '../../src/data/engine/db.ts';
 import { insertUser, type User } from '../../src/data/identity/users.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
+import { ONE } from '../../src/domain/decimal.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { messageKeyOf } from '../../src/roles/message-key.ts';
 
@@ -135,6 +136,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     protectionDefaults: null,
     unprotected: 'close',
     triggerBy: 'last',
+    quantityMultiplier: ONE,
     guards: {},
     silenceAfter: null,
     requirePlatformCertificate: false,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -100,6 +101,29 @@ test('one that was accepted is kept from older workers, and worked off in its tu
       ['filled', 1],
       ['filled', 1],
     ],
+  );
+});
+
+test('a size that is to be computed, or multiplied, is refused while one host does not know of it', async (t) => {
+  const { store, world, trader } = await openDesk(t);
+  const { leave } = await joinAs(t, store, { ...SAYS, knows: ['protection'] });
+  const doubled = await world.addAccount(trader, { quantityMultiplier: decimal(2) });
+  const cash = { quantity: 600, quantity_type: 'cash' };
+  await world.eventually(
+    async () => (await world.send(trader, cash)).status,
+    (status) => status === 503,
+  );
+  const { status, body } = await world.send<Problem>(doubled, {});
+  assert.deepEqual([status, body.code], [503, 'worker_unavailable']);
+  assert.match(body.detail, /being upgraded/);
+  assert.equal((await world.send(trader, {})).status, 200);
+  assert.equal((await world.send(trader, { action: 'close_long' })).status, 200);
+  assert.equal((await world.send(doubled, { action: 'close_long' })).status, 200);
+
+  await leave();
+  await world.eventually(
+    async () => (await world.send(trader, cash)).status,
+    (now) => now === 200,
   );
 });
 

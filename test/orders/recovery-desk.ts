@@ -28,7 +28,13 @@ const isSettled = ({ status }: OrderRecord) => status !== 'queued' && status !==
 export async function die(
   t: TestContext,
   lead: (death: Death) => Held | null,
-  options: { position?: number; capabilities?: Partial<Capabilities>; env?: Record<string, string> } = {},
+  options: {
+    position?: number;
+    capabilities?: Partial<Capabilities>;
+    env?: Record<string, string>;
+    /** What the signal says besides. */
+    says?: object;
+  } = {},
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), 'fillpath-recovery-'));
   const broker = scriptedBroker(t, options.capabilities);
@@ -74,7 +80,7 @@ export async function die(
     },
     loseMessage: () => store.loseNext(),
   });
-  const { status, body } = await first.send(trader, { action: 'long_entry', quantity: 1 });
+  const { status, body } = await first.send(trader, { action: 'long_entry', quantity: 1, ...options.says });
   assert.equal(status, 202);
   await point?.reached;
 

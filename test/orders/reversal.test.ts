@@ -71,9 +71,10 @@ describe('Auto-reversal on the paper broker', () => {
       const { trace: _, ...result } = body;
       const { trace: _trace, legs: _legs, user_id, deadline_at: _deadline, ...more } = record;
       const { verification, guards, real_money, ...others } = more;
-      // Of protection a record always speaks, an answer only where there is some.
-      const { exit_reason, caused_by, unprotected_ms, protection, ...kept } = others;
+      // Of protection and of its size a record always speaks, an answer only where there is something to say.
+      const { exit_reason, caused_by, unprotected_ms, protection, quantity_type, sizing, ...kept } = others;
       assert.deepEqual([exit_reason, caused_by, unprotected_ms, protection], [null, null, null, null]);
+      assert.deepEqual([quantity_type, sizing], ['units', null]);
       assert.deepEqual(kept, result, 'the record says what the answer said');
       assert.deepEqual(guards, []);
       assert.equal(user_id, trader.user.id);

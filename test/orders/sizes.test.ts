@@ -36,7 +36,10 @@ describe('an entry', () => {
       [body.quantity, body.fill_quantity, await position(), sizing.quantity_type],
       [500, sizing.units, sizing.units, 'cash'],
     );
-    assert.match(sizing.text ?? '', /^500 in cash at [\d.]+ is 0\.00833 BTCUSDT\. Fees and slippage/);
+    assert.match(
+      sizing.text ?? '',
+      /^500 in cash is 0\.00833 BTC at 60,0\d\d(?:\.\d+)?\. Fees and slippage are not counted\.$/,
+    );
     const record = await world.order(trader, body.order_id);
     assert.deepEqual([record.quantity_type, record.sizing], ['cash', sizing]);
   });
@@ -60,7 +63,7 @@ describe('an entry', () => {
     assert.equal(body.error?.code, 'invalid_quantity');
     assert.match(
       body.error?.message ?? '',
-      /^0\.5 in cash at [\d.]+ is 0\.00000833 BTCUSDT; the least is 0\.00001\.$/,
+      /^0\.5 in cash is 0\.000008 BTC at 60,0\d\d(?:\.\d+)?; the least is 0\.00001\.$/,
     );
     assert.equal(await position(), 0);
   });

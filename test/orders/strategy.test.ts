@@ -512,7 +512,7 @@ describe('Nothing is guessed', () => {
     ['an id that is a number', { id: 7 }, /"id" must be/],
     ['a stop in another spelling', { stopLoss: 59_000 }, /"stopLoss" is not understood here/],
     ['a sentiment', { sentiment: 'bullish' }, /market_position/],
-    ['a quantity type', { quantityType: 'percent_of_equity' }, /"quantity" in units/],
+    ['a quantity type', { quantityType: 'percent_of_equity' }, /"quantity" with "quantity_type"/],
     ['reduce only', { reduceOnly: true }, /"order_type": "exit"/],
   ];
   for (const [what, fields, detail] of rows)

@@ -20,6 +20,7 @@ import {
   NEEDS_CREDENTIALS,
   takesMarginMode,
 } from '../../domain/brokers.ts';
+import { type Decimal, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
@@ -85,6 +86,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     protection_defaults: account.protectionDefaults,
     unprotected: account.unprotected,
     trigger_by: account.triggerBy,
+    quantity_multiplier: toNumber(account.quantityMultiplier),
     silence_after: account.silenceAfter,
     require_platform_certificate: account.requirePlatformCertificate,
     halted: account.halted,
@@ -152,6 +154,7 @@ export interface NewAccount {
   readonly protectionDefaults: unknown;
   readonly unprotected: Unprotected;
   readonly triggerBy: TriggerBy;
+  readonly quantityMultiplier: Decimal;
   /** undefined: not given. */
   readonly paper: unknown;
 }
@@ -190,6 +193,7 @@ export async function createAccount(
     protectionDefaults: defaults.kept,
     unprotected: fields.unprotected,
     triggerBy: fields.triggerBy,
+    quantityMultiplier: fields.quantityMultiplier,
     guards: guards.guards,
     silenceAfter: fields.silenceAfter,
     requirePlatformCertificate: false,
@@ -224,6 +228,7 @@ export interface AccountFields {
   readonly protectionDefaults?: unknown;
   readonly unprotected?: Unprotected;
   readonly triggerBy?: TriggerBy;
+  readonly quantityMultiplier?: Decimal;
   /** Merged guard by guard. */
   readonly guards?: unknown;
   /** Merged into what is there. */

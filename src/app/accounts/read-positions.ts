@@ -6,7 +6,7 @@ import { type StrategyState, strategiesOf } from '../../data/orders/strategies.t
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
-import { countedPosition, positionOf } from '../../domain/signals/strategy.ts';
+import { countedPosition, isMetBy, positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { besidePositions, UNPROTECTED } from '../protection/read-protections.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
@@ -66,10 +66,11 @@ function besides(state: StrategyState | undefined, held: Decimal) {
   const after = state?.word.after ?? null;
   const stopped = state?.stopped ?? null;
   // What protection has closed is no difference.
-  const counted = after && countedPosition(after, stopped);
+  const counted = state && after && countedPosition(after, stopped, state.scale);
+  const said = after && positionOf(after);
   return {
-    strategy_position: toNumberOrNull(after && positionOf(after)),
-    in_sync: counted === null ? null : counted === held,
+    strategy_position: toNumberOrNull(state && said ? scaledPosition(said, state.scale) : said),
+    in_sync: state && after && counted ? isMetBy(held, counted, after, state.scale) : null,
     closed_by_protection: toNumberOrNull(stopped?.quantity ?? null),
     last_signal_at: state?.arrivedAt ?? null,
   };

@@ -12,6 +12,7 @@ import {
   insertTerms,
   insertUser,
 } from '../../data/identity/users.ts';
+import { ONE } from '../../domain/decimal.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { templateWith } from '../../domain/signals/template.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
@@ -104,6 +105,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       protectionDefaults: null,
       unprotected: 'close',
       triggerBy: 'last',
+      quantityMultiplier: ONE,
       guards: {},
       silenceAfter: null,
       requirePlatformCertificate: false,

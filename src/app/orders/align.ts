@@ -4,14 +4,15 @@ import type { Account } from '../../data/accounts/accounts.ts';
 import type { User } from '../../data/identity/users.ts';
 import { findStrategy, forgetStopped, strategyStands } from '../../data/orders/strategies.ts';
 import { findTarget, type Target } from '../../data/orders/targets.ts';
-import { absolute, type Decimal } from '../../domain/decimal.ts';
+import { absolute, type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import { NO_NOTES } from '../../domain/orders/order.ts';
 import { planOrder } from '../../domain/orders/position.ts';
+import { sizingOf } from '../../domain/orders/sizing.ts';
 import { alignment, type Mapping, reduction } from '../../domain/signals/signal.ts';
-import { positionOf } from '../../domain/signals/strategy.ts';
+import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
 import { type DashboardDeps, isStoreAway } from './dashboard-order.ts';
@@ -42,8 +43,10 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
   if (isDenial(target)) return target;
   const state = await findStrategy(deps.db, keyOf(target.account, symbol, simulation));
   const stance = state?.word.after ?? null;
-  const position = stance && positionOf(stance);
-  if (!state || !stance || position === null) return nothingSaid(target.account, symbol);
+  const said = stance && positionOf(stance);
+  if (!state || !stance || said === null) return nothingSaid(target.account, symbol);
+  const { scale } = state;
+  const position = scaledPosition(said, scale);
   const mapping = await mappingTo(deps, target, { symbol, simulation, position });
   if (isDenial(mapping)) return mapping;
   if (await isStoreAway(deps)) return deny('store_unavailable');
@@ -54,7 +57,8 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
     action: 'sync',
     ...mapping,
     symbol,
-    quantity: absolute(position),
+    quantity: absolute(said),
+    sizing: said === ZERO ? null : sizingOf('units', absolute(said), scale.factor),
     notes: { ...NO_NOTES, marketPosition: stance.side },
     arrivedAt,
     context,

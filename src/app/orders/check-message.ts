@@ -8,7 +8,6 @@ import { type Denial, deny, isDenial, toldOf } from '../../domain/denial.ts';
 import { NO_SYMBOLS } from '../../domain/groups.ts';
 import { type AccountId, type GroupId, isUuid, type UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
-import { ONE } from '../../domain/orders/sizing.ts';
 import { recogniseForeign, renderMessage } from '../../domain/signals/foreign-messages.ts';
 import { type BodyReading, readBody, type Signal } from '../../domain/signals/signal.ts';
 import { type Example, fillTemplate, workingMessage } from '../../domain/signals/template.ts';
@@ -76,7 +75,12 @@ export async function checkMessage(
   const { account } = target;
   const given = await givenAs(deps, { userId: user, accountId: account.id }, message, now);
   const found: Found = new Map();
-  const judged = await judgedBy(deps, { target, factor: ONE, symbols: NO_SYMBOLS }, given, simulation);
+  const judged = await judgedBy(
+    deps,
+    { target, factor: account.quantityMultiplier, symbols: NO_SYMBOLS },
+    given,
+    simulation,
+  );
   if (isDenial(judged)) return judged;
   const { signal, plan } = judged;
   for (const [check, { detail }] of judged.found) found.set(check, detail);
@@ -166,7 +170,7 @@ async function givenAs(
 /** What an account says of a message to it, and what it would do; a denial says nothing of the message. */
 async function judgedBy(
   deps: CheckDeps,
-  { target, symbols }: Addressee,
+  { target, symbols, factor }: Addressee,
   { reading }: Given,
   simulation: boolean,
 ): Promise<
@@ -174,7 +178,7 @@ async function judgedBy(
   | { readonly signal: Signal | null; readonly found: Map<Check, Denial>; readonly plan: OrderPlan | null }
 > {
   const { account } = target;
-  const { signal, refusals } = readFor({ account, symbols }, reading, simulation);
+  const { signal, refusals } = readFor({ account, symbols, factor }, reading, simulation);
   const found = new Map(refusals.map(({ check, denial }) => [check, { ...denial, detail: toldOf(denial) }]));
   if (!signal) return { signal, found, plan: null };
   const intent = isReport(signal) ? REPORT : signal.intent;
@@ -183,7 +187,7 @@ async function judgedBy(
   const trades = !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
   if (!trades) return { signal, found, plan: null };
   const drafted = {
-    ...draftedBy(signal, simulation),
+    ...draftedBy(signal, simulation, factor),
     intent: intentOf(deps, target, signal, simulation),
   };
   const plan = await planFor(deps, account, drafted);

@@ -4,10 +4,10 @@
 import type { Db } from '../../data/engine/db.ts';
 import type { User } from '../../data/identity/users.ts';
 import { findByGroupToken, findByWebhookToken, type GroupTarget } from '../../data/orders/targets.ts';
+import { multiply } from '../../domain/decimal.ts';
 import { deny } from '../../domain/denial.ts';
 import { type Group, isGroupToken, NO_SYMBOLS } from '../../domain/groups.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
-import { ONE } from '../../domain/orders/sizing.ts';
 import type { BodyReading, Proof, Signal } from '../../domain/signals/signal.ts';
 import { isGenuine } from '../../domain/signals/webhook.ts';
 import type { RequestContext } from '../audit/audit.ts';
@@ -45,14 +45,14 @@ export async function findDoor(db: Db, token: string, day: string): Promise<Door
   const target = await findByWebhookToken(db, token, { day });
   if (!target) return null;
   const { user, account, allowedIps } = target;
-  const members = [{ target, factor: ONE, symbols: NO_SYMBOLS }];
+  const members = [{ target, factor: account.quantityMultiplier, symbols: NO_SYMBOLS }];
   return { user, allowedIps, name: account.name, lock: account, group: null, members };
 }
 
 export const groupDoor = ({ user, allowedIps, group, members }: GroupTarget): Door => ({
   ...{ user, allowedIps, name: group.name, lock: group, group },
   members: members.flatMap(({ member: { enabled, factor, symbols }, target }) =>
-    enabled ? [{ target, factor, symbols }] : [],
+    enabled ? [{ target, factor: multiply(factor, target.account.quantityMultiplier), symbols }] : [],
   ),
 });
 
@@ -107,7 +107,7 @@ export function checkAtDoor(
   if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
   const read = members.map((to) => ({
     to,
-    ...readFor({ account: to.target.account, symbols: to.symbols }, reading, simulation),
+    ...readFor({ ...to, account: to.target.account }, reading, simulation),
   }));
   const said = read.find(({ signal }) => signal !== null)?.signal ?? null;
   const signal = said && (group ? { ...said, symbol: said.asReceived.symbol } : said);

@@ -11,7 +11,7 @@ import {
   type StrategyState,
   strategyStands,
 } from '../../data/orders/strategies.ts';
-import { ZERO } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
@@ -51,6 +51,8 @@ export interface Hearing {
   readonly account: Account;
   readonly signal: Signal;
   readonly simulation: boolean;
+  /** With which the account takes what is said; see `takenWith`. */
+  readonly factor: Decimal;
   readonly arrivedAt: number;
   readonly context: RequestContext;
 }
@@ -60,7 +62,7 @@ const OVERTAKING_MS = 5_000;
 
 /** `isAgain`: what was decided without a look did not stand. */
 async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean }): Promise<Heard> {
-  const { account, signal, simulation, arrivedAt, context } = hearing;
+  const { account, signal, simulation, factor, arrivedAt, context } = hearing;
   const { before, price, ignored } = signal;
   const at = timestamp(arrivedAt);
   // Who closes is flat, and need not say so.
@@ -122,19 +124,22 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
       const owed = { at: timestamp(arrivedAt + OVERTAKING_MS), gap: seems };
       const moved = { ...word, before: before ?? last.after };
       return [
-        keepWord(key, known, moved, { ...compared, arrivedAt: at, owed }),
+        keepWord(key, known, moved, { ...compared, arrivedAt: at, factor, owed }),
         ...(known ? settled(known, word) : []),
         ...(gap && !seems ? missed(word) : []),
       ];
     }
     if (isSync) {
       const again = { ...word, before: before ?? (compared.owed ? (last?.before ?? null) : null) };
-      return [keepWord(key, known, again, { ...compared, arrivedAt: at }), ...(gap ? missed(word) : [])];
+      return [
+        keepWord(key, known, again, { ...compared, arrivedAt: at, factor }),
+        ...(gap ? missed(word) : []),
+      ];
     }
     const isComparable = after !== null && positionOf(after) !== null;
     const next = isComparable ? { ...compared, owed: null } : NOTHING_COMPARED;
     return [
-      keepWord(key, known, word, { ...next, arrivedAt: at }),
+      keepWord(key, known, word, { ...next, arrivedAt: at, factor }),
       ...(known && !isExpected ? settled(known, isComparable ? word : null) : []),
       ...(gap ? missed(word) : []),
     ];
@@ -142,7 +147,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
 
   function forgotten(state: StrategyState): Statement {
     const nothing = { ...state.word, before: null, after: null };
-    return keepWord(key, state, nothing, { ...NOTHING_COMPARED, arrivedAt: at });
+    return keepWord(key, state, nothing, { ...NOTHING_COMPARED, arrivedAt: at, factor });
   }
 
   /** What was found before, and ends with this word or was still to be told; `next`: what there is to compare with from now on. */

@@ -48,14 +48,14 @@ export interface Lock {
 /** An account that a signal is for: the webhook's own, or a member of its group. */
 export interface Addressee {
   readonly target: Target;
-  /** What it trades of what the signal says. */
+  /** What it trades of what the signal says: its multiplier, times what its group has for it. */
   readonly factor: Decimal;
   readonly symbols: SymbolMap;
 }
 
 /** As its account understands it, and whether it takes it: the payload, what is to protect it, and the symbol. */
 export function readFor(
-  { account, symbols }: { readonly account: Account; readonly symbols: SymbolMap },
+  { account, symbols, factor }: Omit<Addressee, 'target'> & { readonly account: Account },
   reading: BodyReading,
   simulation: boolean,
 ): Judged {
@@ -69,7 +69,7 @@ export function readFor(
   const signal = said && symbols !== NO_SYMBOLS ? { ...said, symbol: meant(said.symbol) } : said;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
-  const unkept = signal && unsupported(account, signal);
+  const unkept = signal && unsupported(account, signal, factor);
   if (unkept) refusals.push({ check: 'payload', denial: unkept, metadata: {} });
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   return { signal, refusals };

@@ -63,11 +63,11 @@ async function compareOne(deps: CompareDeps, state: StrategyState): Promise<void
     ...(owed?.gap ? gapNoted(key, userId, heardAs(state.word), now, OURSELVES) : []),
   ]);
   if (claimed !== null || isOver) return;
-  const held = await positionFor(deps, account, key);
+  const held = await positionFor(deps, account, { ...key, factor: state.scale.factor });
   if (isDenial(held)) return;
   if ('rejection' in held) return void (await db.commit([forgetSymbol(key)]));
   if (await isBusy()) return;
-  const { position: brokerPosition } = held;
-  const holding = { key, userId, brokerPosition, metadata: { found_by: 'sync' } };
+  const { position: brokerPosition, step } = held;
+  const holding = { key, userId, brokerPosition, step, metadata: { found_by: 'sync' } };
   await noteDrift(deps, holding, { settles: true });
 }

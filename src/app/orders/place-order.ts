@@ -85,7 +85,7 @@ export interface NewOrder extends Placing {
 
 interface LoneOrder extends NewOrder {
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
-  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'wish'>>) | Denial>;
+  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'sizing' | 'wish'>>) | Denial>;
 }
 
 /** What one signal asks of each account of a user that it is for: they are accepted together, or none is. */

@@ -1,7 +1,7 @@
 // What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
 
 import type { Account } from '../../data/accounts/accounts.ts';
-import { type Decimal, toNumber, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, ONE, toNumber, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import {
@@ -16,7 +16,8 @@ import {
 } from '../../domain/orders/order.ts';
 import { describePlan } from '../../domain/orders/plan-words.ts';
 import { explained, shownSizing } from '../../domain/orders/result.ts';
-import { ONE, type QuantityType, sizingOf } from '../../domain/orders/sizing.ts';
+import { takenWith } from '../../domain/orders/sized-order.ts';
+import { type QuantityType, sizingOf } from '../../domain/orders/sizing.ts';
 import { foreseen } from '../../domain/protection/foreseen.ts';
 import type { Wish } from '../../domain/protection/wish.ts';
 import { readQuantityType } from '../../domain/signals/quantity-type.ts';
@@ -38,6 +39,8 @@ interface Drafted {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly quantityType: QuantityType;
+  /** With which it is taken. */
+  readonly factor: Decimal;
   readonly notes: SignalNotes;
   /** What it asks for about protection; null: nothing. */
   readonly protection: Wish | null;
@@ -99,22 +102,30 @@ function showPlan({
   };
 }
 
+/** What is multiplied is compared in steps: then they are asked for, too. */
+function asking(draft: Order, factor: Decimal): Order {
+  const sizing = sizingOf('units', ZERO, factor);
+  return sizing ? { ...draft, sizing } : draft;
+}
+
 /** What is held of the symbol, as an order would find it; or why nobody can tell. */
 export async function positionFor(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
   account: Account,
-  of: Pick<Drafted, 'symbol' | 'simulation'>,
-): Promise<{ readonly position: Decimal } | { readonly rejection: OrderError } | Denial> {
+  { factor = ONE, ...of }: Pick<Drafted, 'symbol' | 'simulation'> & { readonly factor?: Decimal },
+): Promise<
+  { readonly position: Decimal; readonly step: Decimal | null } | { readonly rejection: OrderError } | Denial
+> {
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
     accountId: account.id,
-    draft: draftOf(account, { ...CLOSE, ...of }, deps.clock.now()),
+    draft: asking(draftOf(account, { ...CLOSE, ...of }, deps.clock.now()), factor),
     guards: null,
     isProof: true,
   });
   if (isDenial(answer)) return answer;
-  const { positionBefore, error } = answer.planned;
-  if (positionBefore !== null) return { position: positionBefore };
+  const { positionBefore, error, sizing } = answer.planned;
+  if (positionBefore !== null) return { position: positionBefore, step: sizing?.step ?? null };
   if (error?.code === 'invalid_symbol') return { rejection: error };
   return deny('broker_unavailable', {
     detail: 'The broker cannot be asked for the position at present.',
@@ -130,12 +141,13 @@ const CLOSE = {
   intent: { operation: 'CLOSE_POSITION', direction: null },
   quantity: ZERO,
   quantityType: 'units',
+  factor: ONE,
   notes: NO_NOTES,
   protection: null,
 } as const satisfies Partial<Drafted>;
 
 /** What a signal would order. */
-export const draftedBy = (signal: Signal, simulation: boolean): Drafted => ({
+export const draftedBy = (signal: Signal, simulation: boolean, factor: Decimal): Drafted => ({
   source: 'webhook',
   simulation,
   action: signal.action,
@@ -144,6 +156,7 @@ export const draftedBy = (signal: Signal, simulation: boolean): Drafted => ({
   symbol: signal.symbol,
   quantity: signal.quantity,
   quantityType: signal.quantityType,
+  factor,
   notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
   protection: signal.protection,
 });
@@ -178,17 +191,19 @@ export async function planDashboardOrder(
   const refusal =
     symbolRefusal(account, asking) ?? unsupported(account, asking) ?? riskRefusal(account, asking);
   if (refusal) return refusal;
-  return planFor(deps, account, { source: 'dashboard', action, ...asking, notes: NO_NOTES });
+  return planFor(deps, account, { source: 'dashboard', action, ...asking, factor: ONE, notes: NO_NOTES });
 }
 
 const LIFE_MS = 60_000;
 
 /** It stands in no database, and is never sent. */
-function draftOf(account: Account, { protection, quantityType, ...order }: Drafted, now: number): Order {
+function draftOf(account: Account, drafted: Drafted, now: number): Order {
+  const { protection, quantityType, factor, ...order } = drafted;
   const wish = wishOf(account, { ...order, protection });
-  const sizing = sizingOf(quantityType, order.quantity, ONE);
+  const { intent, sizing } = takenWith(factor, drafted);
   return {
     ...order,
+    intent,
     ...(wish && { wish }),
     ...(sizing && { sizing }),
     id: newId() as OrderId,

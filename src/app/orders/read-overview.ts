@@ -23,7 +23,7 @@ import {
 import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
-import { positionOf } from '../../domain/signals/strategy.ts';
+import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { protectionTrouble } from '../../domain/told/protection-trouble.ts';
 import {
   credentialsState,
@@ -272,11 +272,11 @@ async function protectionTroubles(db: Db, user: UserId, { accounts, now }: Stand
 
 function driftTroubles({ accounts, strategies }: Standing): Trouble[] {
   const byId = new Map(accounts.map((account) => [account.id, account]));
-  return strategies.flatMap(({ accountId, symbol, stance, driftSince, held }) => {
+  return strategies.flatMap(({ accountId, symbol, stance, scale, driftSince, held }) => {
     const account = byId.get(accountId);
-    const strategy = positionOf(stance);
-    if (!account || driftSince === null || strategy === null) return [];
-    return drift(account, { symbol, since: driftSince, strategy, held });
+    const said = positionOf(stance);
+    if (!account || driftSince === null || said === null) return [];
+    return drift(account, { symbol, since: driftSince, strategy: scaledPosition(said, scale), held });
   });
 }
 

@@ -8,7 +8,7 @@ import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/de
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
-import { sizingOf } from '../../domain/orders/sizing.ts';
+import { takenWith } from '../../domain/orders/sized-order.ts';
 import { type Mapping, readBody } from '../../domain/signals/signal.ts';
 import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
 import { fingerprint, memoryMs } from '../../domain/signals/webhook.ts';
@@ -220,17 +220,17 @@ async function checkAndPlace(
     if (!said) return deny('webhook_payload_invalid');
     const { target, factor } = to;
     const { notes, unit, stopped = null } = heard;
-    const intent = as?.intent ?? withoutStopped(intentOf(deps, target, said, simulation), stopped);
+    const taken = takenWith(factor, { ...said, intent: intentOf(deps, target, said, simulation) });
     return {
       ...target,
       source: 'webhook',
       simulation,
       action: said.action,
       orderType: as ? as.orderType : said.orderType,
-      intent,
+      intent: as?.intent ?? withoutStopped(taken.intent, stopped),
+      sizing: taken.sizing,
       symbol: said.symbol,
       quantity: said.quantity,
-      sizing: sizingOf(said.quantityType, said.quantity, factor),
       wish: wishOf(target.account, said),
       groupId: group?.id,
       notes,
@@ -244,7 +244,9 @@ async function checkAndPlace(
   }
 
   const hearingOf = ({ to, signal: said }: Addressed) =>
-    said ? [{ account: to.target.account, signal: said, simulation, arrivedAt, context }] : [];
+    said
+      ? [{ account: to.target.account, signal: said, simulation, factor: to.factor, arrivedAt, context }]
+      : [];
 
   /** A `sync`: each account says where it stands, and those that follow are moved together. */
   const report = async (): Promise<WebhookOutcome> => {

@@ -12,12 +12,12 @@ import {
   type StrategyState,
   setCompared,
 } from '../../data/orders/strategies.ts';
-import { type Decimal, toNumber, toNumberOrNull } from '../../domain/decimal.ts';
+import { type Decimal, ONE, toNumber, toNumberOrNull } from '../../domain/decimal.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { leavesToAnother, positionAfter } from '../../domain/orders/position.ts';
-import { countedPosition, type Stance, type StrategyWord } from '../../domain/signals/strategy.ts';
+import { countedPosition, isMetBy, type Stance, type StrategyWord } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
@@ -93,8 +93,10 @@ async function compareAtEnd(
   const position = positionAfter(order);
   if (position === null || !hasEnded(order.status) || hasForgotten(order) || leavesToAnother(order)) return;
   const state = await findStrategy(deps.db, key);
-  const found = compareWith(state, position);
-  if (!state || (found.inSync && state.driftSince === null && state.owed === null)) return;
+  const step = order.sizing?.step ?? null;
+  const found = compareWith(state, position, step);
+  if (!state) return;
+  if (found.inSync && state.driftSince === null && state.owed === null && !isNews(state, step)) return;
   // The alert that a sync has overtaken may yet come: whoever sees to what is owed waits for it.
   if (state.owed !== null && millis(state.owed.at) > deps.clock.now()) return;
   // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent. A sync has left it to us.
@@ -104,7 +106,7 @@ async function compareAtEnd(
   const followers = () =>
     followersOf(deps.db, order, (other) => canonicalSymbol(order.brokerName, other) === key.symbol);
   const note = (brokerPosition: Decimal) =>
-    noteDrift(deps, { key, userId: order.userId, brokerPosition, metadata: { order_id: order.id } });
+    noteDrift(deps, { key, userId: order.userId, brokerPosition, step, metadata: { order_id: order.id } });
   const before = await followers();
   if (isLast && before === 'none') return void (await note(position));
   // What was filled behind the last of them nobody has counted. Once they have ended the broker tells, or one that began since.
@@ -142,6 +144,8 @@ export interface Holding {
   readonly key: StrategyKey;
   readonly userId: UserId;
   readonly brokerPosition: Decimal;
+  /** Of its instrument, where the broker was asked for it. */
+  readonly step: Decimal | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -151,12 +155,12 @@ export interface Holding {
  */
 export async function noteDrift(
   { db, clock }: Pick<DriftDeps, 'db' | 'clock'>,
-  { key, userId, brokerPosition, metadata }: Holding,
+  { key, userId, brokerPosition, step, metadata }: Holding,
   { settles = false } = {},
 ): Promise<Comparison> {
   for (let tries = 1; ; tries++) {
     const state = await findStrategy(db, key);
-    const found = compareWith(state, brokerPosition);
+    const found = compareWith(state, brokerPosition, step);
     if (!state) return found;
     const now = clock.now();
     const { owed, driftSince } = state;
@@ -164,10 +168,11 @@ export async function noteDrift(
     const since = found.inSync ? null : (driftSince ?? (isEarly ? null : timestamp(now)));
     const held = found.inSync ? null : brokerPosition;
     const next: Compared = { driftSince: since, held, owed: isEarly ? owed : null };
-    if (since === driftSince && held === state.held && next.owed === owed) return found;
+    const isSame = since === driftSince && held === state.held && next.owed === owed;
+    if (isSame && !isNews(state, step)) return found;
     const hasTurned = (since === null) !== (driftSince === null);
     const lost = await db.commit([
-      setCompared(state, next),
+      setCompared(state, next, step ?? undefined),
       ...(owed?.gap && !isEarly ? gapNoted(key, userId, heardAs(state.word), now, OURSELVES) : []),
       ...(hasTurned ? driftNoted(key, userId, found, now, metadata) : []),
     ]);
@@ -178,15 +183,14 @@ export async function noteDrift(
 /** An order of that symbol is under way: what is held now says nothing. It is compared when that has ended. */
 export async function compareLater(
   { db, clock }: Pick<DriftDeps, 'db' | 'clock'>,
-  key: StrategyKey,
-  brokerPosition: Decimal,
+  { key, brokerPosition, step }: Holding,
 ): Promise<Comparison> {
   for (let tries = 1; ; tries++) {
     const state = await findStrategy(db, key);
-    const found = compareWith(state, brokerPosition);
+    const found = compareWith(state, brokerPosition, step);
     if (!state || state.owed !== null || found.strategyPosition === null) return found;
     const owed = { at: timestamp(clock.now()), gap: false };
-    const lost = await db.commit([setCompared(state, { ...state, owed })]);
+    const lost = await db.commit([setCompared(state, { ...state, owed }, step ?? undefined)]);
     if (lost === null || tries === MOST_TRIES) return found;
   }
 }
@@ -238,11 +242,26 @@ function noticeOf(
 /** Nobody's request: we found it. */
 export const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
 
-export function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
-  const strategyPosition = state?.word.after ? countedPosition(state.word.after, state.stopped) : null;
+/** Where nothing is multiplied, nobody has to know it. */
+const isNews = ({ scale }: StrategyState, step: Decimal | null): boolean =>
+  step !== null && scale.factor !== ONE && step !== scale.step;
+
+/** `step`: where the broker has just told it. */
+export function compareWith(
+  state: StrategyState | null,
+  brokerPosition: Decimal,
+  step: Decimal | null = null,
+): Comparison {
+  const after = state?.word.after;
+  const scale = state && { ...state.scale, step: step ?? state.scale.step };
+  const strategyPosition = scale && after ? countedPosition(after, state.stopped, scale) : null;
   return {
     strategyPosition,
     brokerPosition,
-    inSync: strategyPosition === null || strategyPosition === brokerPosition,
+    inSync:
+      !scale ||
+      !after ||
+      strategyPosition === null ||
+      isMetBy(brokerPosition, strategyPosition, after, scale),
   };
 }

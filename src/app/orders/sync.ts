@@ -48,18 +48,17 @@ export async function reportStrategy(
   const key = keyOf(account, signal.symbol, simulation);
   const isBusy = await watchBook(deps, hearing);
   // By the worker, as an order would read it: a continuous month is the month that it stands for.
-  const held = await positionFor(deps, account, { symbol: signal.symbol, simulation });
+  const { factor } = hearing;
+  const held = await positionFor(deps, account, { symbol: signal.symbol, simulation, factor });
   if (isDenial(held)) return held;
   if ('rejection' in held) {
     await deps.db.commit([forgetSymbol(key)]);
     // There is no order to carry the broker's rejection.
     return deny('webhook_payload_invalid', { detail: held.rejection.message });
   }
-  const brokerPosition = held.position;
-  const holding = { key, userId: account.userId, brokerPosition, metadata: { found_by: 'sync' } };
-  const found = (await isBusy())
-    ? await compareLater(deps, key, brokerPosition)
-    : await noteDrift(deps, holding);
+  const { position: brokerPosition, step } = held;
+  const holding = { key, userId: account.userId, brokerPosition, step, metadata: { found_by: 'sync' } };
+  const found = (await isBusy()) ? await compareLater(deps, holding) : await noteDrift(deps, holding);
   const { inSync, strategyPosition } = found;
   const stoppedOut = stopped?.isAll ?? false;
   const synced = { inSync, strategyPosition, brokerPosition, gap: notes.gap, stoppedOut, order: null };

@@ -2,7 +2,7 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ONE } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
@@ -84,12 +84,17 @@ function defaultsOf(kept: unknown): Defaults {
 }
 
 /** What the broker cannot keep is refused before anything trades. */
-export function unsupported(account: Account, asking: Asking): Denial | null {
+export function unsupported(
+  account: Account,
+  asking: Asking,
+  factor: Decimal = account.quantityMultiplier,
+): Denial | null {
   const wish = wishOf(account, asking);
   if (!wish) return null;
   const { title, capabilities } = BROKERS[account.brokerName];
   // What is computed is rounded down to what can be protected.
-  const isKnown = isEntry(asking.intent) && asking.quantityType === 'units';
+  const isPlain = asking.quantityType === 'units' && factor === ONE;
+  const isKnown = isEntry(asking.intent) && isPlain;
   const quantity = isKnown ? asking.quantity : null;
   const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });
   return why === null ? null : deny('protection_unsupported', { detail: why });

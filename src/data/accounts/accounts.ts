@@ -1,6 +1,7 @@
 // Trading accounts.
 
 import { type BrokerName, isRealMoney, type MarginMode } from '../../domain/brokers.ts';
+import { type Decimal, decimal } from '../../domain/decimal.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
 import { type AccountId, isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
 import type { TriggerBy, Unprotected } from '../../domain/protection/settings.ts';
@@ -32,6 +33,8 @@ export interface Account {
   /** What is done where the broker refuses a stop. */
   readonly unprotected: Unprotected;
   readonly triggerBy: TriggerBy;
+  /** What its webhook's sizes are multiplied with. */
+  readonly quantityMultiplier: Decimal;
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
@@ -64,6 +67,7 @@ export interface AccountRow {
   protection_defaults: string | null;
   unprotected: Unprotected;
   trigger_by: TriggerBy;
+  quantity_multiplier: string;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   credentials_refused: number | boolean;
@@ -93,6 +97,7 @@ export const toAccount = (row: AccountRow): Account => ({
   protectionDefaults: row.protection_defaults === null ? null : JSON.parse(row.protection_defaults),
   unprotected: row.unprotected,
   triggerBy: row.trigger_by,
+  quantityMultiplier: decimal(row.quantity_multiplier),
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   credentialsRefused: Boolean(row.credentials_refused),
@@ -113,13 +118,13 @@ const defaultsText = (defaults: unknown): string | null =>
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, out_of_sync, margin_mode, guards, silence_after, require_platform_certificate,
-      protection_defaults, unprotected, trigger_by, sealed_credentials,
+      protection_defaults, unprotected, trigger_by, quantity_multiplier, sealed_credentials,
       broker_credentials_verified, credentials_refused, halted, paper, connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
       ${account.marginMode}, ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
-      ${defaultsText(account.protectionDefaults)}, ${account.unprotected}, ${account.triggerBy},
+      ${defaultsText(account.protectionDefaults)}, ${account.unprotected}, ${account.triggerBy}, ${account.quantityMultiplier},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.credentialsRefused}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -208,6 +213,7 @@ export interface AccountChange {
   readonly protectionDefaults?: unknown;
   readonly unprotected?: Unprotected;
   readonly triggerBy?: TriggerBy;
+  readonly quantityMultiplier?: Decimal;
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
@@ -245,7 +251,7 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 function setting(change: AccountChange): Statement {
   const { name, maxRequestAge, allowedSymbols, outOfSync, marginMode, webhookToken, webhookSecret } = change;
   const { madeAt = null, credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
-  const { protectionDefaults, unprotected, triggerBy } = change;
+  const { protectionDefaults, unprotected, triggerBy, quantityMultiplier } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
@@ -262,6 +268,7 @@ function setting(change: AccountChange): Statement {
       : [sql`protection_defaults = ${defaultsText(protectionDefaults)}`]),
     ...(unprotected === undefined ? [] : [sql`unprotected = ${unprotected}`]),
     ...(triggerBy === undefined ? [] : [sql`trigger_by = ${triggerBy}`]),
+    ...(quantityMultiplier === undefined ? [] : [sql`quantity_multiplier = ${quantityMultiplier}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}, token_made_at = ${madeAt}`]),
     ...(webhookSecret === undefined
       ? []

@@ -99,7 +99,10 @@ export function saveOrder(order: Order): Statement[] {
       : []),
     // Computed once, and saved before it is sent.
     ...(order.sizing
-      ? [sql`update order_history set sizing = ${JSON.stringify(order.sizing)} where order_id = ${order.id}`]
+      ? [
+          sql`update order_history set sizing = ${JSON.stringify(order.sizing)}, intent = ${JSON.stringify(order.intent)}
+              where order_id = ${order.id}`,
+        ]
       : []),
     // What it has opened is to be protected from the moment in which that is known.
     ...(order.wish ? wantProtection(order) : []),

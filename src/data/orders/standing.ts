@@ -5,8 +5,9 @@ import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { CountedAlike } from '../../domain/money/day.ts';
 import type { OrderStatus, Source } from '../../domain/orders/order.ts';
-import type { Stance, StanceSide } from '../../domain/signals/strategy.ts';
+import type { Scale, Stance, StanceSide } from '../../domain/signals/strategy.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { toScale } from './strategies.ts';
 
 export interface StandingAccount {
   readonly id: AccountId;
@@ -151,6 +152,7 @@ export interface StandingStrategy {
   readonly accountId: AccountId;
   readonly symbol: string;
   readonly stance: Stance;
+  readonly scale: Scale;
   readonly driftSince: Timestamp | null;
   readonly held: Decimal | null;
 }
@@ -168,8 +170,10 @@ export async function standingStrategies(
     size: string | null;
     drift_since: Timestamp | null;
     held: string | null;
+    factor: string | null;
+    step: string | null;
   }>(
-    sql`select p.trading_account_id, p.symbol, p.side, p.size, p.drift_since, p.held
+    sql`select p.trading_account_id, p.symbol, p.side, p.size, p.drift_since, p.held, p.factor, p.step
         from trading_accounts a join strategy_positions p on p.trading_account_id = a.id
         where a.user_id = ${user} and a.deleted_at is null and p.simulation = ${false} and p.side is not null
         order by p.trading_account_id, p.symbol limit ${limit}`,
@@ -178,6 +182,7 @@ export async function standingStrategies(
     accountId: row.trading_account_id,
     symbol: row.symbol,
     stance: { side: row.side, size: decimalOrNull(row.size) },
+    scale: toScale(row),
     driftSince: row.drift_since,
     held: decimalOrNull(row.held),
   }));

@@ -1,9 +1,10 @@
 // strategy_positions: where strategies stand, by their own word.
 
-import { add, type Decimal, decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
+import { add, type Decimal, decimal, decimalOrNull, ONE, ZERO } from '../../domain/decimal.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { Direction } from '../../domain/side.ts';
 import {
+  type Scale,
   type Stance,
   type StanceSide,
   type Stopped,
@@ -45,6 +46,8 @@ export interface StrategyState extends Compared {
   readonly arrivedAt: Timestamp;
   /** null: protection has closed nothing since. */
   readonly stopped: Stopped | null;
+  /** By which its last word was taken. */
+  readonly scale: Scale;
 }
 
 interface StrategyRow {
@@ -64,6 +67,8 @@ interface StrategyRow {
   compare_at: Timestamp | null;
   owes_gap: number | boolean;
   stopped: string | null;
+  factor: string | null;
+  step: string | null;
 }
 
 export async function findStrategy(db: Db, key: StrategyKey): Promise<StrategyState | null> {
@@ -100,22 +105,29 @@ export function keepWord(
   { accountId, symbol, simulation }: StrategyKey,
   known: StrategyState | null,
   { timestamp: said, after, before, print }: StrategyWord,
-  { arrivedAt, driftSince, held, owed }: { readonly arrivedAt: Timestamp } & Compared,
+  {
+    arrivedAt,
+    factor,
+    driftSince,
+    held,
+    owed,
+  }: { readonly arrivedAt: Timestamp; readonly factor: Decimal } & Compared,
 ): Statement {
   const at = timestamp(said);
+  const taken = factor === ONE ? null : factor;
   return must(
     'strategy',
     known === null
       ? sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at, side,
-              size, before_side, before_size, fingerprint, compare_at, owes_gap)
+              size, before_side, before_size, fingerprint, compare_at, owes_gap, factor)
             values (${accountId}, ${symbol}, ${simulation}, 1, ${at}, ${arrivedAt}, ${after?.side ?? null},
               ${after?.size ?? null}, ${before?.side ?? null}, ${before?.size ?? null}, ${print}, ${owed?.at ?? null},
-              ${owed?.gap ?? false})
+              ${owed?.gap ?? false}, ${taken})
             on conflict (trading_account_id, symbol, simulation) do nothing`
       : sql`update strategy_positions set version = ${known.version + 1}, said_at = ${at}, arrived_at = ${arrivedAt},
               side = ${after?.side ?? null}, size = ${after?.size ?? null}, before_side = ${before?.side ?? null},
               before_size = ${before?.size ?? null}, fingerprint = ${print}, drift_since = ${driftSince},
-              held = ${held}, compare_at = ${owed?.at ?? null}, owes_gap = ${owed?.gap ?? false},
+              held = ${held}, compare_at = ${owed?.at ?? null}, owes_gap = ${owed?.gap ?? false}, factor = ${taken},
               stopped = case when ${staysOnSide(known.word, { timestamp: said, after, before, print })} then stopped else null end
             where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation}
               and version = ${known.version}`,
@@ -156,15 +168,16 @@ export const strategyStands = ({ key, version }: StrategyState): Statement =>
           and simulation = ${key.simulation} and version = ${version}`,
   );
 
-/** Guarded by `strategy`. */
+/** Guarded by `strategy`. `step`: as it was learnt from the broker. */
 export const setCompared = (
-  { key, version }: StrategyState,
+  { key, version, scale }: StrategyState,
   { driftSince, held, owed }: Compared,
+  step = scale.step,
 ): Statement =>
   must(
     'strategy',
     sql`update strategy_positions set drift_since = ${driftSince}, held = ${held}, compare_at = ${owed?.at ?? null},
-          owes_gap = ${owed?.gap ?? false}, version = ${version + 1}
+          owes_gap = ${owed?.gap ?? false}, step = ${step}, version = ${version + 1}
         where trading_account_id = ${key.accountId} and symbol = ${key.symbol} and simulation = ${key.simulation}
           and version = ${version}`,
   );
@@ -183,6 +196,12 @@ const toState = (row: StrategyRow): StrategyState => ({
   held: decimalOrNull(row.held),
   owed: row.compare_at === null ? null : { at: row.compare_at, gap: Boolean(row.owes_gap) },
   stopped: row.stopped === null ? null : toStopped(row.stopped),
+  scale: toScale(row),
+});
+
+export const toScale = ({ factor, step }: Pick<StrategyRow, 'factor' | 'step'>): Scale => ({
+  factor: factor === null ? ONE : decimal(factor),
+  step: decimalOrNull(step),
 });
 
 const toStance = (side: StanceSide | null, size: string | null): Stance | null =>

@@ -116,7 +116,8 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isExit(order) && !isWhole(amountOf(order)))
+  const isSized = order.sizing?.units !== null;
+  if (!able.fractionalQuantities && isSized && !isExit(order) && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -124,7 +125,9 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
-  if (order.sizing && !wasSent(order)) {
+  if (!isSized) {
+    // What it would lose cannot be counted to a stop that cannot stand.
+    if (facts.wrong && !order.intent.target) return end(stopped(order, 'rejected', facts.wrong));
     const computed = sizedBy(order, held, facts.market);
     if ('code' in computed) return end(stopped(order, 'rejected', computed));
     order = computed;

@@ -1,11 +1,46 @@
-// An order with its quantity in units, once it is known what is held and how the market stands.
+// How much an order trades, beyond what it was sent with: taken with a factor when it is accepted, and computed in units once it is
+// known what is held and how the market stands.
 
-import { type Decimal, decimal, sign } from '../decimal.ts';
+import { absolute, type Decimal, downTo, multiply, negate, ONE, sign, ZERO } from '../decimal.ts';
 import { priceOf } from '../protection/level.ts';
 import { asksForStop, isGiven, type OrderWish } from '../protection/wish.ts';
 import type { Order, OrderError, OrderIntent } from './order.ts';
 import { type Holding, heldOn } from './position.ts';
-import { type SizingMarket, sized } from './sizing.ts';
+import { type QuantityType, type Sizing, type SizingMarket, sized, sizingOf, unitOf } from './sizing.ts';
+
+export interface Asked {
+  readonly intent: OrderIntent;
+  readonly quantity: Decimal;
+  readonly quantityType: QuantityType;
+}
+
+/** An order's intent and size as it is accepted: both are saved with it, so that nothing that is set later changes it. */
+export interface Taken {
+  readonly intent: OrderIntent;
+  /** null: it trades what it says. */
+  readonly sizing: Sizing | null;
+}
+
+/**
+ * What an order makes of a signal that it takes with this factor: its account's multiplier, times whatever else it is taken with.
+ * A target goes there times the factor. Who closes everything has nothing to multiply.
+ */
+export function takenWith(factor: Decimal, { intent, quantity, quantityType }: Asked): Taken {
+  const { target, operation } = intent;
+  if (!target)
+    return {
+      intent,
+      sizing:
+        operation === 'CLOSE_POSITION' || operation === 'PROTECT_POSITION'
+          ? null
+          : sizingOf(quantityType, quantity, factor),
+    };
+  if (factor === ONE || target.position === ZERO) return { intent, sizing: null };
+  return {
+    intent: { ...intent, target: { ...target, position: multiply(target.position, factor) } },
+    sizing: sizingOf('units', absolute(target.position), factor),
+  };
+}
 
 /** How the market of its instrument stands, and the account. */
 export interface OrderMarket
@@ -16,44 +51,64 @@ export interface OrderMarket
   readonly wholeStops: boolean;
 }
 
-const ONE = decimal(1);
-
+/** Computed once: what is saved of it stands. */
 export function sizedBy(
   order: Order,
   held: readonly Holding[],
   market: OrderMarket | null,
 ): Order | OrderError {
   const { sizing, intent, symbol, wish } = order;
-  if (
-    !sizing ||
-    intent.target ||
-    intent.operation === 'CLOSE_POSITION' ||
-    intent.operation === 'PROTECT_POSITION'
-  )
-    return order;
+  if (!sizing || sizing.units !== null) return order;
   if (market === null)
     return {
       code: 'sizing_failed',
       message: `How much to trade cannot be computed: nothing is known of the market of ${symbol}.`,
     };
-  const side = sideOf(intent);
-  const price = market.quote && (side === 'buy' ? market.quote.ask : market.quote.bid);
-  const isWhole =
-    intent.operation === 'PLACE_ENTRY_ORDER' &&
-    market.wholeStops &&
-    wish !== undefined &&
-    asksForStop(wish.fromFlat);
+  const isEntry = intent.operation === 'PLACE_ENTRY_ORDER';
+  const isWhole = isEntry && market.wholeStops && wish !== undefined && asksForStop(wish.fromFlat);
+  const { step, least } = isWhole ? { step: ONE, least: ONE } : market;
+  if (intent.target) return towardsTarget(order, sizing, held, { step, least });
+  // What is held is asked for, and in which steps it may be traded.
+  if (intent.operation === 'CLOSE_POSITION' || intent.operation === 'PROTECT_POSITION')
+    return { ...order, sizing: { ...sizing, step } };
+  const price = market.quote && (sideOf(intent) === 'buy' ? market.quote.ask : market.quote.bid);
   const computed = sized(sizing, symbol, {
     ...market,
-    step: isWhole ? ONE : market.step,
+    step,
+    least,
     price,
     held: intent.operation === 'PLACE_EXIT_ORDER' ? heldOn(held, intent.direction) : null,
-    stop:
-      price === null || intent.operation !== 'PLACE_ENTRY_ORDER'
-        ? null
-        : stopOf(wish, intent.side, price, held, market.tick),
+    stop: price === null || !isEntry ? null : stopOf(wish, intent.side, price, held, market.tick),
   });
   return 'code' in computed ? computed : { ...order, sizing: computed };
+}
+
+/** The target, rounded towards nothing. Who opens nothing by it is told; whoever holds something closes what is too much. */
+function towardsTarget(
+  order: Order,
+  sizing: Sizing,
+  held: readonly Holding[],
+  { step, least }: Pick<OrderMarket, 'step' | 'least'>,
+): Order | OrderError {
+  const { intent, symbol } = order;
+  const { target } = intent;
+  if (!target) return order;
+  const exact = absolute(target.position);
+  const units = downTo(exact, step);
+  const words = `${sizing.asked} times ${sizing.factor}`;
+  const isLess = units !== downTo(multiply(sizing.asked, sizing.factor), step);
+  const reason = isLess ? `${words}, less what protection has closed,` : words;
+  if (units === ZERO && exact !== ZERO && held.every(({ quantity }) => quantity === ZERO))
+    return {
+      code: 'invalid_quantity',
+      message: `${reason} is ${exact} ${unitOf(symbol)}; the least is ${least}.`,
+    };
+  const position = sign(target.position) < 0 ? negate(units) : units;
+  return {
+    ...order,
+    intent: { ...intent, target: { ...target, position } },
+    sizing: { ...sizing, units, step, text: `${reason} is ${units} ${unitOf(symbol)}.` },
+  };
 }
 
 const sideOf = (intent: OrderIntent) => {

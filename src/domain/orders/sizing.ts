@@ -8,10 +8,9 @@ import {
   decimal,
   downTo,
   multiply,
-  rounded,
+  ONE,
   shareDown,
   sign,
-  smaller,
   subtract,
   ZERO,
 } from '../decimal.ts';
@@ -56,19 +55,22 @@ export interface Sizing {
   readonly stop: Decimal | null;
   /** null: it is computed when the order is planned. */
   readonly units: Decimal | null;
+  /** Of the instrument, once it is known. */
+  readonly step: Decimal | null;
   /** How, in words. */
   readonly text: string | null;
 }
 
-export const ONE = decimal(1);
 const HUNDREDTH = decimal('0.01');
 const HUNDRED = decimal(100);
 
-/** Yet to be computed. null: the quantity is traded as it was sent. */
+const UNKNOWN = { price: null, equity: null, stop: null, units: null, step: null, text: null } as const;
+
+/** Yet to be computed. A part of what is held is that, whatever the account multiplies with. null: the quantity is traded as it was sent. */
 export const sizingOf = (type: QuantityType, asked: Decimal, factor: Decimal): Sizing | null =>
   type === 'units' && factor === ONE
     ? null
-    : { type, asked, factor, price: null, equity: null, stop: null, units: null, text: null };
+    : { ...UNKNOWN, type, asked, factor: type === 'percent_of_position' ? ONE : factor };
 
 export const isOfRisk = (type: QuantityType): boolean => type === 'risk_cash' || type === 'risk_percent';
 export const needsEquity = ({ type }: Sizing): boolean =>
@@ -111,56 +113,44 @@ interface Refusal {
   readonly message: string;
 }
 
-/** With its units; an exit takes what is held at most. */
+/** With its units. An exit takes what is held at most: all of it, the odd rest too, where what was asked for is no less. */
 export function sized(sizing: Sizing, symbol: string, market: SizingMarket): Sizing | Refusal {
-  const { type, asked } = sizing;
+  const { type } = sizing;
   const { price, equity, held, stop, step, least } = market;
   // Of nothing there is nothing to compute: who exits is told that nothing is held.
-  if (held === ZERO) return { ...sizing, units: ZERO, text: null };
-  if (needsPrice(sizing) && price === null)
-    return failed(`nobody could tell the price of ${symbol}. Send it again, or send units.`);
-  if (needsEquity(sizing) && (equity === null || sign(equity) <= 0))
-    return failed(
-      equity === null
-        ? 'the broker did not tell the equity. Send it again, or send units.'
-        : `the equity of the account is ${equity}.`,
-    );
-  const distance = price !== null && stop !== null ? absolute(subtract(price, stop)) : null;
-  if (isOfRisk(type) && (distance === null || distance === ZERO))
-    return failed(
-      distance === null
-        ? `a ${type} needs a stop to count from. Send "stop_loss" or "trailing_stop", or set one for the account.`
-        : `the stop stands at the price, ${price}. Send one that is further away.`,
-    );
-  const exact = {
+  if (held === ZERO) return { ...sizing, units: ZERO, step, text: null };
+  const missing = whatIsMissing(sizing, symbol, market);
+  if (missing !== null)
+    return { code: 'sizing_failed', message: `How much to trade cannot be computed: ${missing}` };
+  const known = {
     ...sizing,
+    step,
     price: needsPrice(sizing) ? price : null,
-    ...(needsEquity(sizing) ? { equity } : {}),
-    ...(isOfRisk(type) ? { stop } : {}),
+    equity: needsEquity(sizing) ? equity : null,
+    stop: isOfRisk(type) ? stop : null,
   };
-  const each = isOfRisk(type) ? distance : price;
   const amount = amountOf(sizing, market);
-  const isAll = type === 'percent_of_position' && compare(asked, HUNDRED) === 0;
-  const units = isAll
-    ? amount
-    : needsPrice(sizing) && each !== null
-      ? shareDown(amount, multiply(each, market.unitValue), step)
-      : downTo(amount, step);
-  const traded = held === null ? units : smaller(units, held);
-  const words = wordsOf(exact, market);
-  if (compare(units, least) < 0 && !isAll)
-    return {
-      code: 'invalid_quantity',
-      message: `${words} is ${unrounded(amount, each, market, sizing)} ${symbol}; the least is ${least}.`,
-    };
-  const costs = needsPrice(sizing) ? ' Fees and slippage are not counted.' : '';
-  return { ...exact, units: traded, text: `${words} is ${traded} ${symbol}.${costs}` };
+  const each = worthOf(sizing, market);
+  const isAll = held !== null && compare(amount, multiply(held, each)) >= 0;
+  const units = isAll ? held : shareDown(amount, each, step);
+  if (!isAll && (units === ZERO || compare(units, least) < 0))
+    return { code: 'invalid_quantity', message: tooLittle(known, symbol, market, quotient(amount, each)) };
+  return { ...known, units, text: inWords(known, symbol, market, units) };
 }
 
-const failed = (why: string): Refusal => ({
-  code: 'sizing_failed',
-  message: `How much to trade cannot be computed: ${why}`,
-});
+/** null: all is known that it is computed by. */
+function whatIsMissing(sizing: Sizing, symbol: string, { price, equity, stop }: SizingMarket): string | null {
+  if (needsPrice(sizing) && (price === null || sign(price) <= 0))
+    return `nobody could tell the price of ${symbol}. Send it again, or send units.`;
+  if (needsEquity(sizing) && equity === null)
+    return 'the broker did not tell the equity. Send it again, or send units.';
+  if (needsEquity(sizing) && equity !== null && sign(equity) <= 0)
+    return `the equity of the account is ${equity}.`;
+  if (!isOfRisk(sizing.type)) return null;
+  if (stop === null)
+    return `a ${sizing.type} needs a stop to count from. Send "stop_loss" or "trailing_stop", or set one for the account.`;
+  return stop === price ? `the stop stands at the price, ${price}. Send one that is further away.` : null;
+}
 
 /** In what it counts: money, or units. */
 function amountOf({ type, asked, factor }: Sizing, { equity, held }: SizingMarket): Decimal {
@@ -172,41 +162,75 @@ function amountOf({ type, asked, factor }: Sizing, { equity, held }: SizingMarke
     case 'percent_of_equity':
     case 'risk_percent':
       return multiply(multiply(equity ?? ZERO, multiply(asked, HUNDREDTH)), factor);
-    // A part of what is held is that, whatever the account multiplies entries with.
     case 'percent_of_position':
       return multiply(held ?? ZERO, multiply(asked, HUNDREDTH));
   }
 }
 
-/** For a person: what it would be without a step. */
-function unrounded(
-  amount: Decimal,
-  each: Decimal | null,
-  { unitValue }: SizingMarket,
-  sizing: Sizing,
-): Decimal {
-  if (!needsPrice(sizing) || each === null) return rounded(amount);
-  return shareDown(amount, multiply(each, unitValue), decimal('0.00000001'));
+/** How much of that one unit takes. */
+function worthOf(sizing: Sizing, { price, stop, unitValue }: SizingMarket): Decimal {
+  if (!needsPrice(sizing)) return ONE;
+  const lost = isOfRisk(sizing.type) ? absolute(subtract(price ?? ZERO, stop ?? ZERO)) : price;
+  return multiply(lost ?? ZERO, unitValue);
 }
 
-function wordsOf(
-  { type, asked, factor, price, equity, stop }: Sizing,
-  { currency, held }: SizingMarket,
-): string {
+/** For a person: what it would be without a step. */
+const quotient = (amount: Decimal, each: Decimal): Decimal =>
+  shareDown(amount, each, decimal('0.000000000001'));
+
+// In words for a person: "1 % of 500 USDT is 0.00007 BTC at 68,000; the least is 0.001."
+
+type Named = Pick<SizingMarket, 'currency' | 'held'>;
+
+const inWords = (sizing: Sizing, symbol: string, market: Named, units: Decimal): string =>
+  `${asked(sizing, market)} is ${units} ${unitOf(symbol)}${at(sizing)}.${sizing.price === null ? '' : ' Fees and slippage are not counted.'}`;
+
+/** `exactly`: what it would be without a step. */
+const tooLittle = (
+  sizing: Sizing,
+  symbol: string,
+  market: Named & Pick<SizingMarket, 'least'>,
+  exactly: Decimal,
+): string =>
+  `${asked(sizing, market)} is ${brief(exactly)} ${unitOf(symbol)}${at(sizing)}; the least is ${market.least}.`;
+
+function asked({ type, asked: quantity, factor, equity }: Sizing, { currency, held }: Named): string {
   const money = currency ?? 'in cash';
-  const times = factor === ONE || type === 'percent_of_position' ? '' : ` times ${factor}`;
+  const times = factor === ONE ? '' : ` times ${factor}`;
   switch (type) {
     case 'units':
-      return `${asked}${times}`;
+      return `${grouped(quantity)}${times}`;
     case 'cash':
-      return `${asked} ${money}${times} at ${price}`;
-    case 'percent_of_equity':
-      return `${asked} % of ${equity} ${money}${times} at ${price}`;
-    case 'percent_of_position':
-      return `${asked} % of ${held}`;
     case 'risk_cash':
-      return `${asked} ${money}${times} at risk from ${price} to the stop at ${stop}`;
+      return `${grouped(quantity)} ${money}${times}`;
+    case 'percent_of_equity':
     case 'risk_percent':
-      return `${asked} % of ${equity} ${money}${times} at risk from ${price} to the stop at ${stop}`;
+      return `${quantity} % of ${grouped(equity ?? ZERO)} ${money}${times}`;
+    case 'percent_of_position':
+      return `${quantity} % of ${held}`;
   }
 }
+
+const at = ({ price, stop }: Sizing): string => {
+  if (price === null) return '';
+  return stop === null
+    ? ` at ${grouped(price)}`
+    : `, at risk from ${grouped(price)} to the stop at ${grouped(stop)}`;
+};
+
+/** 68,000.5 */
+function grouped(value: Decimal): string {
+  const [whole = '', behind] = value.split('.');
+  const parts = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return behind === undefined ? parts : `${parts}.${behind}`;
+}
+
+/** Never more than it is: below one the first digit that is not 0. */
+function brief(value: Decimal): string {
+  if (compare(value, ONE) >= 0) return grouped(downTo(value, decimal('0.01')));
+  return /^0\.0*[1-9]/.exec(value)?.[0] ?? ZERO;
+}
+
+/** What is bought by that name: BTC of BTCUSDT.P. */
+export const unitOf = (symbol: string): string =>
+  /^(?:[A-Z0-9_]+:)?(.{2,})(?:USDT|USDC|USD)(?:\.P)?$/.exec(symbol)?.[1] ?? symbol;

@@ -1,7 +1,18 @@
 // Where a strategy stands: what its alerts say of its own position, and what follows from it. Per account, symbol and mode
 // we keep what the last genuine alert said; the next one shows whether one was missed in between.
 
-import { absolute, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
+import {
+  absolute,
+  compare,
+  type Decimal,
+  downTo,
+  multiply,
+  negate,
+  ONE,
+  sign,
+  subtract,
+  ZERO,
+} from '../decimal.ts';
 
 export const STANCE_SIDES = ['long', 'short', 'flat'] as const;
 export type StanceSide = (typeof STANCE_SIDES)[number];
@@ -35,13 +46,47 @@ export interface Stopped {
   readonly isAll: boolean;
 }
 
-/** Signed: where the account is to stand by that word, less what protection has closed; null: the side alone is known. */
-export function countedPosition(stance: Stance, stopped: Stopped | null): Decimal | null {
-  const position = positionOf(stance);
-  if (stopped === null) return position;
-  if (stopped.isAll) return ZERO;
-  return position === null ? null : lessStopped(position, stopped);
+/** How an account takes what its strategy says: times a factor, rounded down to its instrument's step. */
+export interface Scale {
+  readonly factor: Decimal;
+  /** null: nobody has asked the broker yet. */
+  readonly step: Decimal | null;
 }
+
+/** Signed: where the account stands when the strategy does there. What is not multiplied is not rounded. */
+export function scaledPosition(position: Decimal, scale: Scale): Decimal {
+  return scale.factor === ONE ? position : roundedTo(multiply(position, scale.factor), scale);
+}
+
+/** Towards nothing. */
+function roundedTo(position: Decimal, { step }: Scale): Decimal {
+  const size = step === null ? absolute(position) : downTo(absolute(position), step);
+  return sign(position) < 0 ? negate(size) : size;
+}
+
+/** Signed: where the account is to stand by that word, less what protection has closed; null: the side alone is known. */
+export function countedPosition(stance: Stance, stopped: Stopped | null, scale: Scale): Decimal | null {
+  const position = positionOf(stance);
+  if (stopped === null) return position && scaledPosition(position, scale);
+  if (stopped.isAll) return ZERO;
+  if (position === null) return null;
+  const whole = scaledPosition(position, { ...scale, step: null });
+  const left = lessStopped(whole, stopped);
+  return scale.factor === ONE ? left : roundedTo(left, scale);
+}
+
+/** `counted`: of that word. What is multiplied is met by less than a step; flat is flat. */
+export const isMetBy = (
+  held: Decimal,
+  counted: Decimal,
+  { side }: Stance,
+  { factor, step }: Scale,
+): boolean =>
+  held === counted ||
+  (factor !== ONE &&
+    step !== null &&
+    side !== 'flat' &&
+    compare(absolute(subtract(counted, held)), step) < 0);
 
 /** Towards nothing, and not beyond. */
 export function lessStopped(position: Decimal, { quantity, isAll }: Stopped): Decimal {

@@ -7,6 +7,7 @@ import type { Left } from '../../app/accounts/remove-account.ts';
 import type { HaltRequest } from '../../app/orders/halt.ts';
 import type { PageRequest } from '../../app/pages.ts';
 import type { JsonReader } from '../../app/reading.ts';
+import { decimal } from '../../domain/decimal.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf } from '../answers.ts';
@@ -93,6 +94,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       const { name, broker, environment, paper, guards } = request.body;
       const { max_request_age, allowed_symbols, out_of_sync, margin_mode, silence_after } = request.body;
       const { protection_defaults, unprotected, trigger_by } = request.body;
+      const { quantity_multiplier: multiplier } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
@@ -106,6 +108,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         protectionDefaults: protection_defaults ?? null,
         unprotected: unprotected ?? 'close',
         triggerBy: trigger_by ?? 'last',
+        quantityMultiplier: decimal(multiplier ?? 1),
         paper,
       });
       return answer(request, reply, made, 201);
@@ -140,6 +143,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       const { require_platform_certificate: requirePlatformCertificate, margin_mode: marginMode } =
         request.body;
       const { protection_defaults: protectionDefaults, unprotected, trigger_by: triggerBy } = request.body;
+      const { quantity_multiplier: multiplier } = request.body;
       const changed = await deps.updateAccount(ownerOf(request), request.params.id, {
         ...(name === undefined ? {} : { name }),
         ...(maxRequestAge === undefined ? {} : { maxRequestAge }),
@@ -152,6 +156,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         ...(protectionDefaults === undefined ? {} : { protectionDefaults }),
         ...(unprotected === undefined ? {} : { unprotected }),
         ...(triggerBy === undefined ? {} : { triggerBy }),
+        ...(multiplier === undefined ? {} : { quantityMultiplier: decimal(multiplier) }),
         ...(paper === undefined ? {} : { paper }),
       });
       return answer(request, reply, changed);

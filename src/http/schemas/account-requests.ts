@@ -54,6 +54,16 @@ const accountFields = {
         'which price a stop watches: the last one, as the chart shows it, or the exchange’s mark price',
     }),
   ),
+  quantity_multiplier: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1000,
+      default: 1,
+      description:
+        'what the sizes of its webhook’s entries and exits are multiplied with, targets included, then rounded down; not percents of the position, and not what is ordered by hand. At most 15 digits',
+      examples: [0.5],
+    }),
+  ),
   // Read by domain/guards/settings.ts, which names every guard that is wrong.
   guards: Type.Optional(
     Type.Object({}, { description: 'what holds an entry back; merged guard by guard, null removes one' }),

@@ -113,6 +113,7 @@ const accountFields = {
   protection_defaults: protectionDefaults,
   unprotected: oneOf(UNPROTECTED, saying('where the broker refuses a stop: close what is held, or alert')),
   trigger_by: oneOf(TRIGGERS, saying('which price a stop watches')),
+  quantity_multiplier: number('what the sizes of its webhook are multiplied with', 1),
   silence_after: orNull(count('seconds'), {
     description: 'null: nobody is told of silence',
     examples: [null],

@@ -126,9 +126,7 @@ export const Sizing = Type.Object(
     equity: orNull(number('of the account then', 10_000), { examples: [null] }),
     stop: orNull(number('where the stop would stand', 66_640), { examples: [null] }),
     units: orNull(number('what is traded, rounded down; null: not computed yet', 0.007)),
-    text: orNull(
-      text('in words', ['500 USDT at 68000 is 0.007 BTCUSDT. Fees and slippage are not counted.']),
-    ),
+    text: orNull(text('in words', ['500 USDT is 0.007 BTC at 68,000. Fees and slippage are not counted.'])),
   },
   { title: 'Sizing' },
 );

@@ -18,7 +18,6 @@ import {
   type OrderError,
   openLeg,
   passed,
-  unitsOf,
   wasSent,
 } from '../../domain/orders/order.ts';
 import {
@@ -320,13 +319,16 @@ export async function executeOrder(
       const { wish, intent } = current;
       if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || typeof tradable().meant !== 'string')
         return null;
-      return wrongIn(line, tradable().get(null), { wish, side: intent.side, quantity: unitsOf(current) });
+      return wrongIn(line, tradable().get(null), {
+        ...{ wish, side: intent.side },
+        quantity: current.sizing ? current.sizing.units : current.quantity,
+      });
     }
 
     /** What its size is computed by, where that is to be computed. */
     async function marketNow(): Promise<Facts['market']> {
       const { meant } = tradable();
-      return current.sizing && !wasSent(current) && typeof meant === 'string'
+      return current.sizing?.units === null && typeof meant === 'string'
         ? marketFor(line, tradable().get(meant), current.sizing, { isPatient: isExit(current) })
         : null;
     }
