@@ -368,9 +368,9 @@ describe('a repeat of a group’s signal', () => {
   test('while members are under way is refused at once, with the orders under way; a slow member holds up nobody', async (t) => {
     const { post, signal, traders, world } = await openGroup(t, {
       accounts: 2,
-      env: { RESPONSE_WAIT_SECONDS: '1' },
+      env: { RESPONSE_WAIT_SECONDS: '4' },
     });
-    await world.setPaper(traders[1] as Trader, { latency_ms: 4_000 });
+    await world.setPaper(traders[1] as Trader, { latency_ms: 9_000 });
     const body = signal();
     const first = post(body);
     await world.eventually(
