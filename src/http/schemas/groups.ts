@@ -42,6 +42,12 @@ const members = Type.Array(memberBody, {
   minItems: FEWEST_MEMBERS,
   maxItems: MOST_MEMBERS,
   description: 'accounts of yours, each once',
+  examples: [
+    [
+      { trading_account_id: '019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10' },
+      { trading_account_id: '019a8c5e-7d31-7f02-9c44-5b1e0a6f2d11', factor: 0.5 },
+    ],
+  ],
 });
 
 export const GroupBody = Type.Object({ name, ...groupFields, members }, { additionalProperties: false });
