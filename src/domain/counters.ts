@@ -46,6 +46,8 @@ export interface Counters {
   denied(code: DenialCode): void;
   failedOpen(what: FailOpen): void;
 
+  /** So many orders a group's signal became. */
+  groupOrders(count: number): void;
   /** By its worker, so long after its acceptance. */
   orderTaken(ms: number): void;
   /** To the broker, for the first time, so long after its acceptance. */
@@ -84,6 +86,7 @@ export const UNCOUNTED: Counters = {
   webhookAnswered() {},
   denied() {},
   failedOpen() {},
+  groupOrders() {},
   orderTaken() {},
   orderSent() {},
   orderEnded() {},

@@ -241,6 +241,24 @@ export const DENIALS = {
     reason: 'The plan’s orders for this UTC day are used up.',
     advice: 'Wait for the next day, or choose a larger plan.',
   },
+  group_disabled: {
+    status: 403,
+    title: 'The group is disabled',
+    reason: 'Entries are refused while the group, or every member of it, is disabled.',
+    advice: 'Enable it to trade again; exits and closes pass, to the members that are enabled.',
+  },
+  group_not_found: {
+    status: 404,
+    title: 'No such group',
+    reason: 'You have no such group.',
+    advice: 'GET /trading/groups lists your groups.',
+  },
+  group_conflict: {
+    status: 409,
+    title: 'The group cannot be made or changed so',
+    reason: 'There is no room for another group, or it was changed at the same moment.',
+    advice: 'Delete a group that you no longer need, or read it again and repeat the change.',
+  },
   orders_under_way: {
     status: 409,
     title: 'The account has orders under way',

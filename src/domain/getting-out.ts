@@ -85,6 +85,9 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   credentials_not_verified: holds(
     'only where these credentials were never verified: nobody knows whose account they open. Refused ones are tried for an exit',
   ),
+  group_disabled: passes(
+    'entries only. A member that is disabled is skipped, by exits too: who disabled it closes what it holds by its account',
+  ),
   daily_limit_reached: passes('exits are counted, and never refused for the count'),
   account_changed: holds(
     '`align`: the strategy has said something else in between, and where to is to be seen first. A flatten’s closes claim nothing that could be contested',
@@ -127,6 +130,8 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   allowed_ip_exists: ADMINISTRATION,
   notification_address_invalid: ADMINISTRATION,
   too_many: ADMINISTRATION,
+  group_not_found: ADMINISTRATION,
+  group_conflict: ADMINISTRATION,
   orders_under_way: never('keeps an account from being deleted while it may hold something'),
   positions_open: never('keeps an account from being deleted while it may hold something'),
   credentials_invalid: CREDENTIALS,

@@ -6,6 +6,7 @@ type Id<Name extends string> = string & { readonly [brand]: Name };
 export type UserId = Id<'user'>;
 export type AccountId = Id<'account'>;
 export type OrderId = Id<'order'>;
+export type GroupId = Id<'group'>;
 export type ClientOrderId = Id<'client-order'>;
 export type SessionId = Id<'session'>;
 

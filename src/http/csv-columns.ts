@@ -46,7 +46,7 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ['ignored', ({ ignored }) => ignored.join(' ')],
     ['verification', ({ verification }) => verification.state],
     ...fields<OrderSummary>('deadline_at', 'half_done', 'settled_by'),
-    ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms'),
+    ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms', 'group_id'),
     ['protection', ({ protection }) => protection?.state],
   ],
 };

@@ -17,9 +17,15 @@ declare module 'fastify' {
 /** Where a deployment under this address explains its errors. */
 export const errorsPageOf = (baseUrl: string): string => `${baseUrl}/docs/errors`;
 
-export function sendDenial(request: FastifyRequest, reply: FastifyReply, denial: Denial): FastifyReply {
+/** `more`: what is known besides. */
+export function sendDenial(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  denial: Denial,
+  more: object = {},
+): FastifyReply {
   if (denial.retryAfter !== undefined) reply.header('retry-after', String(denial.retryAfter));
-  return sendProblem(request, reply, problemOf(denial));
+  return sendProblem(request, reply, problemOf(denial), more);
 }
 
 export interface Problem {
@@ -35,18 +41,24 @@ export function problemOf({ code, detail, advice }: Denial): Problem {
   return { status, title, code, detail, advice };
 }
 
-function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+  more: object = {},
+): FastifyReply {
   reply.problemCode = problem.code;
   const { errorsPage } = request.server;
   return reply
     .code(problem.status)
     .type('application/problem+json')
-    .send(problemText(problem, { errorsPage, requestId: request.id }));
+    .send(problemText(problem, { errorsPage, requestId: request.id }, more));
 }
 
 export const problemText = (
   { status, title, code, detail, advice }: Problem,
   { errorsPage, requestId }: { readonly errorsPage: string; readonly requestId: string },
+  more: object = {},
 ): string =>
   JSON.stringify({
     type: `${errorsPage}#${code}`,
@@ -56,6 +68,7 @@ export const problemText = (
     code,
     advice,
     request_id: requestId,
+    ...more,
   });
 
 /** A request that the schemas or the JSON reader refuse. */

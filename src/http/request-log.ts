@@ -17,6 +17,7 @@ declare module 'fastify' {
 export interface Concern {
   readonly user_id?: string;
   readonly trading_account_id?: string;
+  readonly group_id?: string;
   readonly order_id?: string;
   /** What became of the order. */
   readonly outcome?: string;

@@ -16,6 +16,7 @@ import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
 import { Written } from '../app/reading.ts';
 import type { Counters } from '../domain/counters.ts';
+import { isGroupToken } from '../domain/groups.ts';
 import { isStorable, plainJson, readJson } from '../domain/signals/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { countAnswers } from './answer-count.ts';
@@ -46,6 +47,7 @@ import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AfterTheftRoutes, afterTheftRoutes } from './routes/after-theft.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type GroupRoutes, groupRoutes } from './routes/groups.ts';
 import { type LookRoutes, lookRoutes } from './routes/look.ts';
 import { type NotificationRoutes, notificationRoutes } from './routes/notifications.ts';
 import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
@@ -76,6 +78,7 @@ export interface ServerDeps {
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
   readonly orderStream: OrderStreamRoutes;
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
+  readonly groups: Omit<GroupRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
   readonly overview: Omit<OverviewRoutes, keyof Ambient>;
@@ -283,6 +286,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     tradingRoutes(scope, { ...deps.trading, ...ambient });
     orderStreamRoutes(scope, deps.orderStream);
     accountRoutes(scope, { ...deps.accounts, ...ambient });
+    groupRoutes(scope, { ...deps.groups, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);
     overviewRoutes(scope, { ...deps.overview, ...ambient });
@@ -331,4 +335,4 @@ function pathOf({ url, routeOptions, params }: FastifyRequest): string {
     .replace(/^(\/webhook\/)([^/]*)/, (_, start, text) => start + shortened(text));
 }
 
-const shortened = (token: string): string => `${token.slice(0, 6)}…`;
+const shortened = (token: string): string => `${token.slice(0, isGroupToken(token) ? 12 : 6)}…`;

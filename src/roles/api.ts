@@ -13,6 +13,15 @@ import {
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { beginningOfDay } from '../app/accounts/day-equity.ts';
+import {
+  createGroup,
+  readGroup,
+  regenerateGroupSecret,
+  regenerateGroupToken,
+  removeGroup,
+  revealGroupSecret,
+  updateGroup,
+} from '../app/accounts/groups.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
 import { readPositions } from '../app/accounts/read-positions.ts';
 import { removeAccount } from '../app/accounts/remove-account.ts';
@@ -78,7 +87,7 @@ import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
-import { checkMessage } from '../app/orders/check-message.ts';
+import { checkGroupMessage, checkMessage } from '../app/orders/check-message.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { lookNow } from '../app/orders/look-now.ts';
@@ -304,6 +313,17 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),
+    },
+    groups: {
+      readGroups: reading.groups,
+      readGroup: bind(readGroup),
+      createGroup: bind(createGroup),
+      updateGroup: bind(updateGroup),
+      removeGroup: bind(removeGroup),
+      revealGroupSecret: bind(revealGroupSecret),
+      regenerateGroupSecret: bind(regenerateGroupSecret),
+      regenerateGroupToken: bind(regenerateGroupToken),
+      checkGroupMessage: bind(checkGroupMessage),
     },
     settings: {
       readApiKeys: bind(readApiKeys),

@@ -2,6 +2,7 @@
 // CSV where it has one. A question names one of them; the answer is made whole here, whichever thread asks.
 
 import { readAccounts } from '../app/accounts/accounts.ts';
+import { readGroups } from '../app/accounts/groups.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { readDeadLetters, readUsers } from '../app/operation/admin.ts';
 import { readOrders } from '../app/orders/read-orders.ts';
@@ -24,6 +25,7 @@ const READS = {
   performance: readPerformance,
   overview: readOverview,
   accounts: readAccounts,
+  groups: readGroups,
   attacks: readSecurityAttacks,
   auditLog: readAuditLog,
   deadLetters: readDeadLetters,

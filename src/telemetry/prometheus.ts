@@ -87,6 +87,7 @@ export function openPrometheus(): Prometheus {
     'protection_restored_total',
     'Stops and targets that somebody else took away or changed, and that were put back.',
   );
+  const groupOrders = counter('group_orders_total', 'Orders that signals to groups became.');
   const starts = counter('worker_starts_total', "Users' workers that were started here.");
   const takeovers = counter('takeovers_total', 'What this process took over from one that was gone.', [
     'what',
@@ -143,6 +144,7 @@ export function openPrometheus(): Prometheus {
     protectionCalled: (call, outcome) => protectionCalls.inc({ call, outcome }),
     positionProtected: (broker, ms) => unprotected.observe({ broker }, ms / 1000),
     protectionRestored: () => restored.inc(),
+    groupOrders: (count) => groupOrders.inc(count),
     watchSweeps(intervals) {
       sweepIntervals = intervals;
     },

@@ -31,7 +31,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   // An API key manages neither sessions nor keys nor passwords, and what would outlive it or undo its limits.
   [/^\w+ \/auth\//, 'session'],
   [/^\w+ \/settings\/(api-keys|after-theft)/, 'session'],
-  [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
+  [/^\w+ \/trading\/(accounts|groups)\/:id\/webhook-(secret|token)$/, 'session'],
   [/^POST \/trading\/orders\/:id\/settle$/, 'session'],
   [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],
   [/^(POST|PATCH|DELETE) \/settings\/notifications/, 'session'],
@@ -296,7 +296,8 @@ async function checkStrangers(world: World, route: Route): Promise<void> {
     const answer = await ask(world, route, sample, { headers });
     const where = `${method} ${url} of another user: ${answer.status} ${answer.body.slice(0, 200)}`;
     assert.equal(answer.status, 404, where);
-    if (method !== 'HEAD') assert.equal(answer.code, 'not_found', where);
+    const missing = url.startsWith('/trading/groups/:id') ? 'group_not_found' : 'not_found';
+    if (method !== 'HEAD') assert.equal(answer.code, missing, where);
   }
   if (!url.includes(':')) return;
   const headers = ways.at(-1) ?? {};

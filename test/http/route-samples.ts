@@ -45,6 +45,16 @@ const order: MakeSample = async ({ world, trader }) => {
   return { params: { id: body.order_id } };
 };
 
+/** A group of two of the trader's accounts. */
+const ofGroup =
+  (body?: unknown): MakeSample =>
+  async ({ world, trader }) => {
+    const other = await world.addAccount(trader);
+    const members = [trader, other].map(({ account }) => ({ trading_account_id: account.id }));
+    const made = await world.as<{ id: string }>(trader, 'POST', '/trading/groups', { name: 'Both', members });
+    return { params: { id: made.body.id }, ...(body === undefined ? {} : { body }) };
+  };
+
 /** An order that waits for its fill. */
 const resting: MakeSample = async ({ world, trader }) => {
   await world.setPaper(trader, { fill: 'never' });
@@ -154,6 +164,18 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/accounts/:id': ofAccount(),
   'PATCH /trading/accounts/:id': ofAccount({ name: 'Renamed' }),
   'DELETE /trading/accounts/:id': ofAccount(),
+  'POST /trading/groups': async ({ world, trader }) => {
+    const other = await world.addAccount(trader);
+    const members = [trader, other].map(({ account }) => ({ trading_account_id: account.id }));
+    return { body: { name: 'Both', members }, owned: true };
+  },
+  'GET /trading/groups/:id': ofGroup(),
+  'PATCH /trading/groups/:id': ofGroup({ name: 'Two' }),
+  'DELETE /trading/groups/:id': ofGroup(),
+  'GET /trading/groups/:id/webhook-secret': ofGroup(),
+  'POST /trading/groups/:id/webhook-secret': ofGroup(),
+  'POST /trading/groups/:id/webhook-token': ofGroup(),
+  'POST /trading/groups/:id/check': ofGroup({ message: '{"action": "buy"}' }),
   'GET /trading/accounts/:id/webhook-secret': ofAccount(),
   'POST /trading/accounts/:id/webhook-secret': ofAccount(),
   'POST /trading/accounts/:id/webhook-token': ofAccount(),

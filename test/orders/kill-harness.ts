@@ -5,11 +5,13 @@ import { randomUUIDv7 } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecretBox, randomToken } from '../../src/app/secret-box.ts';
 import { type Account, insertAccount } from '../../src/data/accounts/accounts.ts';
+import { insertGroup } from '../../src/data/accounts/groups.ts';
 import type { Db } from '../../src/data/engine/db.ts';
 import { insertUser, type User } from '../../src/data/identity/users.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
 import { ONE } from '../../src/domain/decimal.ts';
-import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { type Group, groupToken } from '../../src/domain/groups.ts';
+import { type AccountId, type GroupId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { messageKeyOf } from '../../src/roles/message-key.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -152,6 +154,39 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
   };
   await db.commit([...(of ? [] : [insertUser(user, 'no password', now)]), insertAccount(account)]);
   return { user, account, secret };
+}
+
+export interface MadeGroup {
+  readonly group: Group;
+  readonly secret: string;
+  readonly path: string;
+}
+
+/** Of accounts of one user. */
+export async function makeGroup(db: Db, traders: readonly Trader[]): Promise<MadeGroup> {
+  const [first] = traders;
+  if (!first) throw new Error('a group of nobody');
+  const id = randomUUIDv7() as GroupId;
+  const secret = randomToken();
+  const group: Group = {
+    id,
+    userId: first.user.id,
+    name: 'All',
+    webhookToken: groupToken(randomToken()),
+    webhookSecret: secrets.seal(secret, id),
+    maxRequestAge: 300,
+    enabled: true,
+    members: traders.map(({ account }) => ({
+      accountId: account.id,
+      factor: ONE,
+      symbols: {},
+      enabled: true,
+    })),
+    revision: 1,
+    createdAt: timestamp(Date.now()),
+  };
+  await db.commit(insertGroup(group));
+  return { group, secret, path: `/webhook/${group.webhookToken}/order` };
 }
 
 export const webhookPath = ({ account }: Trader): string => `/webhook/${account.webhookToken}/order`;

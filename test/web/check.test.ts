@@ -18,6 +18,7 @@ const NOTHING: Checked = {
   understood: null,
   ignored: [],
   plan: null,
+  members: null,
   corrected: null,
   service: null,
   lost: [],

@@ -3,6 +3,7 @@
 
 import { countRecentOrders, noOrderSince } from '../../data/accounts/account-stands.ts';
 import { deleteAccount } from '../../data/accounts/accounts.ts';
+import { leaveGroups } from '../../data/accounts/groups.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
 import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
@@ -46,6 +47,7 @@ export async function removeAccount(
   const left = (await keptProtections(db, owner.id, account.id)).flatMap(leftOrders);
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
+    ...leaveGroups(account.id),
     leaveProtections(
       'The account was deleted: what stands at the broker stands.',
       timestamp(now),

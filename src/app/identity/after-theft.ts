@@ -8,6 +8,7 @@ import {
   accountsBefore,
   endAccess,
   endPasswords,
+  groupsBefore,
   keysEndedAt,
   type Secured,
   securedUser,
@@ -16,7 +17,12 @@ import {
 import { findUserRecord, type User } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { type Cause, CHANGE_THERE, type Replaceable } from '../../domain/identity/after-theft.ts';
+import {
+  type Cause,
+  CHANGE_THERE,
+  CHANGE_THERE_OF_GROUP,
+  type Replaceable,
+} from '../../domain/identity/after-theft.ts';
 import { isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Changes } from '../orders/changes.ts';
@@ -94,9 +100,13 @@ export async function secureEverybody({
 /** Of each kind, in one answer: what is replaced makes room for the next. */
 const MOST = 100;
 
+const SHOWN: readonly string[] = ['webhook_secret_shown', 'group_secret_shown'];
+
 /** What somebody does who has got in, as far as the log knows. */
 const DEEDS = [
   ...['webhook_secret_shown', 'webhook_secret_regenerated', 'webhook_token_regenerated'],
+  ...['group_secret_shown', 'group_secret_regenerated', 'group_token_regenerated'],
+  ...['group_created', 'group_updated', 'group_deleted'],
   ...['account_created', 'credentials_stored', 'api_key_created', 'allowed_ip_added', 'allowed_ip_removed'],
   ...['notification_destination_added', 'notification_destination_changed'],
   ...['totp_enrol', 'totp_confirm', 'totp_disable', 'change_password'],
@@ -107,6 +117,7 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
   if (!about) return NOTHING;
   const { at, because, exposedSince } = about;
   const accounts = await accountsBefore(db.lists, id, { at, limit: MOST });
+  const groups = await groupsBefore(db.lists, id, at);
   const destinations = await listDestinations(db.lists, id);
   const keys = await keysEndedAt(db.lists, id, { at, limit: MOST });
   const deeds = await whatWasDone(db, id, DEEDS, about);
@@ -114,7 +125,7 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
     deeds
       .toReversed()
       .flatMap((entry) =>
-        entry.action === 'webhook_secret_shown' && entry.resource_id
+        SHOWN.includes(entry.action) && entry.resource_id
           ? [[entry.resource_id, entry.created_at] as const]
           : [],
       ),
@@ -134,6 +145,17 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
       ...(account.hasOldSecret ? [offer('webhook_secret', account)] : []),
       ...(account.hasOldToken ? [offer('webhook_token', account)] : []),
     ]),
+    replace_groups: groups.flatMap(({ id: group, name, hasOldSecret, hasOldToken }) =>
+      (['webhook_secret', 'webhook_token'] as const)
+        .filter((kind) => (kind === 'webhook_secret' ? hasOldSecret : hasOldToken))
+        .map((kind) => ({
+          kind,
+          group_id: group,
+          group_name: name,
+          shown_at: kind === 'webhook_secret' ? (shownAt.get(group) ?? null) : null,
+          change_there: CHANGE_THERE_OF_GROUP[kind],
+        })),
+    ),
     destinations: destinations
       .filter(({ pausedBecause }) => pausedBecause !== null)
       .map((destination) => ({
@@ -155,7 +177,15 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
 
 const NOTHING = {
   ...{ secured_at: null, because: null, exposed_since: null },
-  ...{ replace: [], destinations: [], accounts: [], api_keys: [], deeds: [], sign_ins: [] },
+  ...{
+    replace: [],
+    replace_groups: [],
+    destinations: [],
+    accounts: [],
+    api_keys: [],
+    deeds: [],
+    sign_ins: [],
+  },
 };
 
 /** Newest first. */

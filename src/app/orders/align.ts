@@ -16,7 +16,8 @@ import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
 import { type DashboardDeps, isStoreAway } from './dashboard-order.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder, refusalOf } from './place-order.ts';
+import { refusalOf } from './entitled.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
 import { positionFor } from './plan-order.ts';
 import { keyOf } from './strategy.ts';
 

@@ -1,11 +1,10 @@
 // What is kept of every arrival at a user's webhook: the message as received, the secret masked, and what was made of it.
 
-import type { Account } from '../../data/accounts/accounts.ts';
 import type { User } from '../../data/identity/users.ts';
 import type { ArrivedSignal } from '../../data/orders/signals.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, toldOf } from '../../domain/denial.ts';
-import { type OrderId, timestamp } from '../../domain/ids.ts';
+import { type AccountId, type GroupId, type OrderId, timestamp } from '../../domain/ids.ts';
 import { wishJson } from '../../domain/protection/wish.ts';
 import { maskMessage } from '../../domain/signals/masking.ts';
 import { type BodyReading, readBody, type Signal } from '../../domain/signals/signal.ts';
@@ -14,6 +13,7 @@ import { type Check, checkOf } from '../../domain/signals/webhook-checks.ts';
 import { type RequestContext, storable } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import type { SecretBox } from '../secret-box.ts';
+import type { Lock } from './judge-message.ts';
 
 interface Arrival {
   readonly body: Uint8Array | null;
@@ -21,10 +21,19 @@ interface Arrival {
   readonly context: RequestContext;
 }
 
+/** Whose webhook it arrived at. */
+export interface Whose {
+  /** Of a group, its first member; null: it has none. */
+  readonly accountId: AccountId | null;
+  readonly groupId: GroupId | null;
+  readonly name: string;
+  readonly lock: Pick<Lock, 'id' | 'webhookSecret'>;
+}
+
 /** What is known of a request by the time it is denied; it goes into the audit entry. */
 export interface Findings {
   user?: User;
-  account?: Account;
+  whose?: Whose;
   /** Whoever it is had no secret, and was not even listened to. */
   isStranger?: boolean;
   /** The user's own, and more than the user may send. */
@@ -43,15 +52,16 @@ export interface Findings {
 export function arrivedSignal(
   { secrets, clock }: { readonly secrets: SecretBox; readonly clock: { now(): number } },
   { body, arrivedAt, context }: Arrival,
-  { user, account, reading, signal, simulation, refusedBy, isStranger }: Findings,
+  { user, whose, reading, signal, simulation, refusedBy, isStranger }: Findings,
   end: OrderId | 'sync' | Denial,
 ): ArrivedSignal | null {
-  if (!user || !account) return null;
+  if (!user || !whose?.accountId) return null;
+  const { lock } = whose;
   const denial = typeof end === 'object' ? end : null;
   return {
     id: newId(),
     userId: user.id,
-    accountId: account.id,
+    accountId: whose.accountId,
     arrivedAt: timestamp(arrivedAt),
     simulation,
     symbol: signal?.symbol ?? null,
@@ -69,7 +79,7 @@ export function arrivedSignal(
       isStranger || !body
         ? null
         : storable(
-            maskMessage(body, [secrets.open(account.webhookSecret, account.id)], reading ?? readBody(body)),
+            maskMessage(body, [secrets.open(lock.webhookSecret, lock.id)], reading ?? readBody(body)),
             MOST_CHARACTERS,
           ),
     understood: signal ? understanding(signal) : null,

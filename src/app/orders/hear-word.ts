@@ -13,7 +13,7 @@ import {
 } from '../../data/orders/strategies.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import { NO_NOTES, type SignalNotes } from '../../domain/orders/order.ts';
 import type { Signal } from '../../domain/signals/signal.ts';
@@ -183,29 +183,55 @@ function leadsOut({ intent }: Signal, known: StrategyState | null): boolean {
   return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }
 
-/** Places with what was heard; where the strategy says something else meanwhile, it is heard again. A refused word is kept too. */
+/** What each account of a signal has heard. */
+export type HeardBy = ReadonlyMap<AccountId, Heard>;
+
+type Outcome = Denial | Contested | readonly (Placed | Denial)[];
+
+/**
+ * Places with what was heard; where the strategy says something else meanwhile, at any of the accounts, it is heard again. A refused
+ * word is kept too.
+ */
 export async function heardAnd(
   { db, log }: { readonly db: Db; readonly log: { warn(context: object, text: string): void } },
-  hearing: Hearing,
-  place: (heard: Heard) => Promise<Denial | Contested | Placed>,
-): Promise<Denial | Contested | Placed> {
+  hearings: readonly Hearing[],
+  place: (heard: HeardBy) => Promise<Outcome>,
+): Promise<Outcome> {
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
-    const heard = await hear(db, hearing, { isAgain: tries > 1 });
+    const heard = await hearAll(db, hearings, { isAgain: tries > 1 });
     const outcome = await place(heard);
     if ('contested' in outcome && outcome.contested === 'strategy') continue;
-    // A rehearsal needs no secret: whoever knows the address could fill the table by what is refused.
-    const isGenuine = !hearing.simulation && heard.unit.length > 0;
-    if (isDenial(outcome) && outcome.code !== 'outcome_unknown' && isGenuine)
-      // The refusal is the answer, whether or not this can be kept.
-      await keepHeard(db, hearing).catch((fault: unknown) =>
-        log.warn({ fault }, 'what a refused signal said could not be kept'),
-      );
+    await Promise.all(
+      hearings
+        .filter((hearing) => isRefusedWord(hearing, heard, outcome))
+        .map((hearing) =>
+          // The refusal is the answer, whether or not this can be kept.
+          keepHeard(db, hearing).catch((fault: unknown) =>
+            log.warn({ fault }, 'what a refused signal said could not be kept'),
+          ),
+        ),
+    );
     return outcome;
   }
   return deny('database_unavailable', {
     detail: 'The strategy is saying more at this moment. Nothing was queued.',
     advice: 'Send the signal again.',
   });
+}
+
+async function hearAll(db: Db, hearings: readonly Hearing[], how: { isAgain: boolean }): Promise<HeardBy> {
+  const heard = await Promise.all(hearings.map((hearing) => hear(db, hearing, how)));
+  return new Map(hearings.map(({ account }, index) => [account.id, heard[index] ?? UNHEARD]));
+}
+
+/** Of an account that was not there when the others heard. */
+export const UNHEARD: Heard = { notes: NO_NOTES, unit: [] };
+
+/** A rehearsal needs no secret: whoever knows the address could fill the table by what is refused. */
+function isRefusedWord({ account, simulation }: Hearing, heard: HeardBy, outcome: Outcome): boolean {
+  if (simulation || heard.get(account.id)?.unit.length === 0 || 'contested' in outcome) return false;
+  if ('code' in outcome) return outcome.code !== 'outcome_unknown';
+  return !outcome.some((each) => !isDenial(each) && each.order.accountId === account.id);
 }
 
 export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {

@@ -3,7 +3,9 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { Target } from '../../data/orders/targets.ts';
+import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
+import { NO_SYMBOLS, type SymbolMap, symbolFor } from '../../domain/groups.ts';
 import { type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
@@ -13,7 +15,7 @@ import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
 import type { Check } from '../../domain/signals/webhook-checks.ts';
 import { filledIn, unsupported } from '../protection/wished.ts';
 import type { SecretBox } from '../secret-box.ts';
-import { refusalOf } from './place-order.ts';
+import { refusalOf } from './entitled.ts';
 
 export interface Refused {
   readonly check: Check;
@@ -35,35 +37,62 @@ export interface JudgeDeps {
   readonly restoredAt?: number;
 }
 
-export function judgeMessage(
-  deps: JudgeDeps,
-  account: Account,
+/** By what a signal is known to be the owner's: the account's own, or its group's. */
+export interface Lock {
+  readonly id: string;
+  /** Encrypted under APP_KEY. */
+  readonly webhookSecret: string;
+  readonly maxRequestAge: number;
+}
+
+/** An account that a signal is for: the webhook's own, or a member of its group. */
+export interface Addressee {
+  readonly target: Target;
+  /** What it trades of what the signal says: its multiplier, times what its group has for it. */
+  readonly factor: Decimal;
+  readonly symbols: SymbolMap;
+}
+
+/** As its account understands it, and whether it takes it: the payload, what is to protect it, and the symbol. */
+export function readFor(
+  { account, symbols, factor }: Omit<Addressee, 'target'> & { readonly account: Account },
   reading: BodyReading,
-  { simulation, now }: { readonly simulation: boolean; readonly now: number },
+  simulation: boolean,
 ): Judged {
   const follow = account.outOfSync === 'follow';
+  const meant = (symbol: string) => symbolFor(account.brokerName, symbols, symbol);
   const read = readSignal(reading, {
     ...{ simulation, follow },
-    filledIn: (wish, symbol) => filledIn(account, wish, symbol),
+    filledIn: (wish, symbol) => filledIn(account, wish, meant(symbol)),
   });
-  const signal = 'signal' in read ? read.signal : null;
+  const said = 'signal' in read ? read.signal : null;
+  const signal = said && symbols !== NO_SYMBOLS ? { ...said, symbol: meant(said.symbol) } : said;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
-  const unkept = signal && unsupported(account, signal);
+  const unkept = signal && unsupported(account, signal, factor);
   if (unkept) refusals.push({ check: 'payload', denial: unkept, metadata: {} });
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
-  if (!simulation) {
-    const { timestamp: said, secret } = reading.proof;
-    const attack = said === null ? null : tooOld(deps, said, now, account.maxRequestAge);
-    if (attack) refusals.push(attack);
-    if (!isSecretOf(deps, account, secret ?? ''))
-      refusals.push({
-        check: 'secret',
-        denial: deny('webhook_credential_attack'),
-        metadata: { attack_type: 'wrong_secret' },
-      });
-  }
   return { signal, refusals };
+}
+
+/** Levels 2 and 3: its age and its secret. In simulation neither is asked for. */
+export function unproven(
+  deps: JudgeDeps,
+  lock: Lock,
+  { proof }: BodyReading,
+  { simulation, now }: { readonly simulation: boolean; readonly now: number },
+): readonly Refused[] {
+  if (simulation) return [];
+  const { timestamp: said, secret } = proof;
+  const attack = said === null ? null : tooOld(deps, said, now, lock.maxRequestAge);
+  const refusals = attack ? [attack] : [];
+  if (!isSecretOf(deps, lock, secret ?? ''))
+    refusals.push({
+      check: 'secret',
+      denial: deny('webhook_credential_attack'),
+      metadata: { attack_type: 'wrong_secret' },
+    });
+  return refusals;
 }
 
 const isListed = ({ brokerName, allowedSymbols }: Account, { symbol }: Signal): boolean =>
@@ -140,6 +169,6 @@ function apart(said: number, now: number, maxRequestAge: number): string {
 
 export const isSecretOf = (
   { secrets }: { readonly secrets: SecretBox },
-  { id, webhookSecret }: Account,
+  { id, webhookSecret }: Pick<Lock, 'id' | 'webhookSecret'>,
   given: string,
 ): boolean => isSameSecret(given, secrets.open(webhookSecret, id));

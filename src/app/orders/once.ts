@@ -3,7 +3,8 @@
 // and never because somebody died over it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../../store/store.ts';
+import { type Denial, deny } from '../../domain/denial.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
 
 export interface Attempt {
   /** It has been decided: repeats are refused from now on. */
@@ -71,5 +72,24 @@ async function forget(store: OnceDeps['store'], key: string, lifeMs: number): Pr
   } catch {
     const again = () => void forget(store, key, lifeMs - FORGET_AGAIN_MS);
     if (lifeMs > 0) setTimeout(again, FORGET_AGAIN_MS).unref();
+  }
+}
+
+/** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */
+export async function attemptAt(
+  deps: OnceDeps,
+  key: string,
+  lifeMs: number,
+): Promise<Attempt | 'decided' | Denial> {
+  try {
+    const attempt = await attemptOnce(deps, key, lifeMs);
+    if (attempt !== 'undecided') return attempt;
+    return deny('worker_unavailable', {
+      detail: 'The same signal is being worked on.',
+      advice: 'Send it again in a moment: it is executed once.',
+    });
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
+    throw fault;
   }
 }

@@ -1,29 +1,19 @@
-// From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
-// its audit entry are committed before anything is queued: from then on the order is never lost.
+// From a validated signal to its orders with their answers; shared by the webhook and the dashboard. The orders' rows and
+// their audit entries are committed before anything is queued: from then on no order is lost. A signal to one account is one to
+// a group of one.
 
 import { accountStands } from '../../data/accounts/account-stands.ts';
-import type { Account } from '../../data/accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
-import type { User } from '../../data/identity/users.ts';
 import { countOrder, takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';
 import { findOrder, insertOrder } from '../../data/orders/orders.ts';
 import type { Limits } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
-import {
-  effectivePlan,
-  entitlements,
-  isEntry,
-  type Plan,
-  type Plans,
-  type Standing,
-  secondsLeftOfDay,
-} from '../../domain/orders/entitlement.ts';
+import { type GroupId, type OrderId, timestamp } from '../../domain/ids.ts';
+import { isEntry, type Plan, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import {
   type Action,
-  hasEnded,
   NO_NOTES,
   type Order,
   type OrderIntent,
@@ -42,7 +32,9 @@ import type { Pool } from '../../worker/host/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { protectionFor } from '../protection/read-protections.ts';
+import { answerOf } from './await-answer.ts';
 import type { Changes } from './changes.ts';
+import { type Placing, planOf, refusalOf } from './entitled.ts';
 import { fateOf } from './fate.ts';
 
 export interface PlaceOrderDeps {
@@ -59,14 +51,6 @@ export interface PlaceOrderDeps {
   readonly tracing: Pick<Tracing, 'during'>;
 }
 
-/** Whose order it is, as it was read. */
-interface Placing {
-  readonly user: User;
-  readonly account: Account;
-  /** What holds it back; null: nothing does, and it is not counted. The kill switch's own closes are such. */
-  readonly limits: Limits | null;
-}
-
 export interface NewOrder extends Placing {
   readonly source: Source;
   readonly simulation: boolean;
@@ -80,6 +64,8 @@ export interface NewOrder extends Placing {
   readonly notes?: SignalNotes;
   /** What is to protect what it opens, or what is held. */
   readonly wish?: OrderWish | undefined;
+  /** Whose signal it came from. */
+  readonly groupId?: GroupId | undefined;
   /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
   readonly isUnproven?: boolean;
   /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
@@ -93,12 +79,25 @@ export interface NewOrder extends Placing {
    * that was taken stays taken, and the kill switch's closes are to be made, however late.
    */
   readonly isTakenBack?: boolean;
+  /** What the order claims besides, each guarded by its own name. */
+  claims(order: OrderId): readonly Statement[];
+}
+
+interface LoneOrder extends NewOrder {
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
   again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'sizing' | 'wish'>>) | Denial>;
-  /** What the order claims besides, each guarded by its own name. */
-  claims(order: OrderId): Statement[];
-  /** Called once the order is committed: whatever becomes of the answer, it stands. */
-  onAccepted?(): void;
+}
+
+/** What one signal asks of each account of a user that it is for: they are accepted together, or none is. */
+export interface Together {
+  /** A denial: its caller has refused it already. */
+  readonly asked: readonly (NewOrder | Denial)[];
+  /** What was read of any of them is no longer so: all are read and judged again. */
+  again(): Promise<readonly (NewOrder | Denial)[] | Denial>;
+  /** What is committed with all of them; in the order in which they were asked. */
+  claims(became: readonly (Order | Denial)[]): readonly Statement[];
+  /** Called once they are committed: whatever becomes of the answers, they stand. */
+  onAccepted?(orders: readonly Order[]): void;
 }
 
 /** `answered`: the worker's word; otherwise the order as known so far, and its result is to be asked for later. */
@@ -117,71 +116,155 @@ export interface Contested {
 /** An account that changes faster than this is not worth a longer wait. */
 const MOST_TRIES = 4;
 
+/** One order, of one account. */
 export async function placeOrder(
   deps: PlaceOrderDeps,
-  request: NewOrder,
-  triesLeft = MOST_TRIES,
+  { again, ...request }: LoneOrder,
 ): Promise<Denial | Contested | Placed> {
-  const { db, clock, pool } = deps;
-  const { user, account, limits } = request;
+  const outcome = await placeTogether(deps, {
+    asked: [request],
+    async again() {
+      const current = await again();
+      return isDenial(current) ? current : [{ ...request, ...current }];
+    },
+    claims: () => [],
+  });
+  if (!('length' in outcome)) return outcome;
+  const [placed] = outcome;
+  if (!placed) throw new Error('an order was neither placed nor refused');
+  return placed;
+}
+
+/**
+ * Each is judged alone; those that nothing holds back are accepted by one commit, and from then on live alone: none waits for
+ * another. A denial for all of them, or one for each: nothing was accepted.
+ */
+export async function placeTogether(
+  deps: PlaceOrderDeps,
+  request: Together,
+  triesLeft = MOST_TRIES,
+): Promise<Denial | Contested | readonly (Placed | Denial)[]> {
+  const { clock, pool } = deps;
   const now = clock.now();
-  const plan = planOf(deps.plans, user, now);
-  const refusal = refusalOf(deps, request);
-  if (refusal) return refusal;
+  const judged = judgeEach(deps, request.asked);
+  const first = judged.find(isNoDenial);
+  if (!first) return judged as readonly Denial[];
 
   try {
-    if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
-    if (!areKnown(pool, request)) return deny('worker_unavailable', UPGRADING);
+    if (!(await pool.ensure(first.user.id))) return deny('worker_unavailable');
+    if (!judged.every((each) => isDenial(each) || areKnown(pool, each)))
+      return deny('worker_unavailable', UPGRADING);
   } catch (fault) {
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
   }
 
-  const order = accept(deps, request);
+  const became = judged.map((each) => (isDenial(each) ? each : { asked: each, order: accept(deps, each) }));
+  const accepted = became.filter(isNoDenial);
   // Whoever stood still for so long would trade a signal of long ago as if it were new.
-  if (clock.now() - request.arrivedAt > lifeOf(deps, request)) return deny('worker_unavailable');
-  const failedGuard = await commitOrder(deps, order, [
-    accountStands(account),
-    insertOrder(order, request.fingerprint),
-    ...(limits && !request.isUncounted ? [counted(request, limits, plan)] : []),
-    ...request.claims(order.id),
-    audit(
-      request.context,
-      {
-        userId: user.id,
-        action: `${request.source}_order`,
-        failure: null,
-        resource: { type: 'order', id: order.id },
-        metadata: {
-          trading_account_id: account.id,
-          simulation: request.simulation,
-          ...(limits ? {} : { kill_switch: true }),
-          ...(request.isUnproven ? { unproven: true } : {}),
-        },
-      },
-      clock.now(),
-    ),
-  ]);
+  const isStale = ({ asked }: Accepted) => clock.now() - asked.arrivedAt > lifeOf(deps, asked);
+  if (accepted.some(isStale)) return deny('worker_unavailable');
+  const failedGuard = await commitOrders(
+    deps,
+    accepted.map(({ order }) => order),
+    [
+      ...inOneOrder(accepted).flatMap((each) => unitOf(deps, each)),
+      ...request.claims(became.map((each) => (isDenial(each) ? each : each.order))),
+    ],
+  );
   if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
-  // Halted, changed or deleted, or the user deactivated, since it was read: all checks again, on what is so now.
-  if (failedGuard === 'account') {
+  // Halted, changed or deleted, or the user deactivated, since it was read: all checks again, on what is so now. So where others
+  // have taken what was left of the day, and there may be room for some.
+  const isShort = failedGuard === 'daily_limit' && accepted.length > 1;
+  if (failedGuard === 'account' || isShort) {
     if (triesLeft === 0) return deny('database_unavailable', CHANGING);
     const current = await request.again();
-    return isDenial(current) ? current : placeOrder(deps, { ...request, ...current }, triesLeft - 1);
+    if ('code' in current) return current;
+    return placeTogether(deps, { ...request, asked: current }, triesLeft - 1);
   }
   if (failedGuard === 'daily_limit')
     return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
   if (failedGuard !== null) return { contested: failedGuard };
-  deps.changes.ofOrder(order);
-  request.onAccepted?.();
+  for (const { order } of accepted) deps.changes.ofOrder(order);
+  request.onAccepted?.(accepted.map(({ order }) => order));
+  return Promise.all(became.map((each) => (isDenial(each) ? each : answered(deps, each))));
+}
 
+const isNoDenial = <T extends object>(each: T | Denial): each is T => !isDenial(each);
+
+interface Accepted {
+  readonly asked: NewOrder;
+  readonly order: Order;
+}
+
+/** Whoever commits for several of a user's accounts locks their rows in the same order: nobody waits for who waits for him. */
+const inOneOrder = (accepted: readonly Accepted[]): readonly Accepted[] =>
+  accepted.length === 1
+    ? accepted
+    : accepted.toSorted((a, b) => (a.order.accountId < b.order.accountId ? -1 : 1));
+
+/** Alone, but for the day's orders: those before it count. */
+function judgeEach(
+  deps: PlaceOrderDeps,
+  asked: readonly (NewOrder | Denial)[],
+): readonly (NewOrder | Denial)[] {
+  let taken = 0;
+  return asked.map((each) => {
+    if (isDenial(each)) return each;
+    const refusal = refusalOf(deps, taken === 0 ? each : { ...each, limits: later(each.limits, taken) });
+    if (!refusal && isCounted(each)) taken++;
+    return refusal ?? each;
+  });
+}
+
+const later = (limits: Limits | null, taken: number): Limits | null =>
+  limits && {
+    ...limits,
+    ordersToday: {
+      real: limits.ordersToday.real + taken,
+      simulated: limits.ordersToday.simulated + taken,
+    },
+  };
+
+function unitOf({ plans, clock }: PlaceOrderDeps, { asked, order }: Accepted): readonly Statement[] {
+  const { user, account, limits, groupId } = asked;
+  const now = clock.now();
+  return [
+    accountStands(account),
+    insertOrder(order, asked.fingerprint),
+    ...(limits && isCounted(asked) ? [counted(asked, limits, planOf(plans, user, now))] : []),
+    ...asked.claims(order.id),
+    audit(
+      asked.context,
+      {
+        userId: user.id,
+        action: `${asked.source}_order`,
+        failure: null,
+        resource: { type: 'order', id: order.id },
+        metadata: {
+          trading_account_id: account.id,
+          simulation: asked.simulation,
+          ...(groupId === undefined ? {} : { group_id: groupId }),
+          ...(limits ? {} : { kill_switch: true }),
+          ...(asked.isUnproven ? { unproven: true } : {}),
+        },
+      },
+      now,
+    ),
+  ];
+}
+
+const isCounted = ({ limits, isUncounted }: NewOrder): boolean => limits !== null && !isUncounted;
+
+/** The order as it stands when its worker, or its sender's patience, is done with it. */
+async function answered(deps: PlaceOrderDeps, { asked, order }: Accepted): Promise<Placed | Denial> {
   const result = await answerOf(deps, order);
   if (result === 'not_queued') {
-    const isBack = request.isTakenBack && (await takenBack(deps, order, request));
+    const isBack = asked.isTakenBack && (await takenBack(deps, order, asked));
     if (isBack) return deny('store_unavailable');
   } else if (result) return withProtection(deps, result, true);
   // A fault from here on must not look like a refusal: the order is accepted.
-  const known = await findOrder(db, order.id).catch(() => null);
+  const known = await findOrder(deps.db, order.id).catch(() => null);
   return withProtection(deps, known ?? order, false);
 }
 
@@ -192,19 +275,6 @@ export const withProtection = async (
   answered: boolean,
 ): Promise<Placed> =>
   order.wish ? { order, answered, protection: await protectionFor(deps, order) } : { order, answered };
-
-/** Of halt, plan, terms, credentials and daily limit the first; null: none. */
-export const refusalOf = (...of: Parameters<typeof refusalsOf>): Denial | null =>
-  refusalsOf(...of)[0] ?? null;
-
-export function refusalsOf(
-  { plans, clock }: Pick<PlaceOrderDeps, 'plans' | 'clock'>,
-  request: Placing & Pick<NewOrder, 'intent' | 'simulation' | 'isUncounted'>,
-): Denial[] {
-  const { user, limits } = request;
-  const now = clock.now();
-  return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
-}
 
 /** Whatever its worker has to know of. */
 const areKnown = (pool: Pool, { wish, sizing }: NewOrder): boolean =>
@@ -221,43 +291,18 @@ const CHANGING = {
   advice: 'Send the order again.',
 };
 
-function standingOf(
-  request: Placing & Pick<NewOrder, 'intent' | 'simulation' | 'isUncounted'>,
-  limits: Limits,
-  plan: Plan,
-  now: number,
-): Standing {
-  const { user, account, intent, simulation, isUncounted = false } = request;
-  const { termsVersion, hadPlan, ordersToday } = limits;
-  const areAccepted = termsVersion === null || user.termsVersion === termsVersion;
-  return {
-    intent,
-    simulation,
-    plan,
-    hadPlan,
-    halted: account.halted,
-    terms: areAccepted ? 'accepted' : user.termsVersion === null ? 'never_accepted' : 'outdated',
-    credentials: account.credentialsVerified
-      ? 'verified'
-      : account.credentialsRefused
-        ? 'refused'
-        : 'never_verified',
-    ordersToday: simulation ? ordersToday.simulated : ordersToday.real,
-    isUncounted,
-    secondsLeftToday: secondsLeftOfDay(now),
-  };
-}
-
 /** Exits and closes are counted, and never refused for the count. */
 const counted = ({ user, intent, simulation }: NewOrder, { day }: Limits, plan: Plan): Statement =>
   countOrder(user.id, day, { simulation, limit: isEntry(intent) ? plan.daily_orders : null });
 
-/** As a commit answers; a denial where it did not answer, and the order was not found either. */
-async function commitOrder(
+/** As a commit answers; a denial where it did not answer, and the orders were not found either. */
+async function commitOrders(
   deps: PlaceOrderDeps,
-  order: Order,
+  [order]: readonly Order[],
   unit: readonly Statement[],
 ): Promise<string | null | Denial> {
+  // One stands for all: they are committed together.
+  if (!order) throw new Error('there is no order to commit');
   try {
     return await deps.tracing.during('commit', traceNames(order), () => deps.db.commit(unit));
   } catch (fault) {
@@ -273,9 +318,10 @@ async function commitOrder(
 async function takenBack(
   { db, log, changes }: PlaceOrderDeps,
   order: Order,
-  { limits, isUncounted }: NewOrder,
+  asked: NewOrder,
 ): Promise<boolean> {
-  const uncounted = limits && !isUncounted ? [uncountOrder(order, limits.day)] : [];
+  const { limits } = asked;
+  const uncounted = limits && isCounted(asked) ? [uncountOrder(order, limits.day)] : [];
   try {
     const lost = await db.commit([...takeBackOrder(order), ...uncounted]);
     if (lost === null) changes.ofOrder(order);
@@ -284,48 +330,6 @@ async function takenBack(
     log.warn({ fault, ...namesOf(order) }, 'an order that was not queued could not be taken back');
     return false;
   }
-}
-
-/** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
-async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | 'not_queued' | null> {
-  const { db, mailbox, log, responseWaitMs } = deps;
-  const saved = lookForEnd(db, order.id);
-  try {
-    const reply = mailbox.ask(
-      order.userId,
-      { kind: 'execute', orderId: order.id, accountId: order.accountId },
-      responseWaitMs,
-    );
-    return await Promise.race([reply, saved.order]);
-  } catch (fault) {
-    // The order stands in the database: it will be found there and executed, or expire, where nobody takes it back.
-    log.warn({ fault, ...namesOf(order) }, 'the order could not be queued');
-    return fault instanceof StoreUnavailable ? 'not_queued' : null;
-  } finally {
-    saved.stop();
-  }
-}
-
-const LOOK_EVERY_MS = 1_000;
-
-/** How the order stands when its worker is done with it. A worker that died may have been followed by another. */
-function lookForEnd(db: Db, id: OrderId): { readonly order: Promise<Order>; stop(): void } {
-  const { promise, resolve } = Promise.withResolvers<Order>();
-  let isOver = false;
-  let timer = setTimeout(look, LOOK_EVERY_MS);
-  async function look(): Promise<void> {
-    const order = await findOrder(db, id).catch(() => null);
-    // A worker that has its acknowledgement may still wait for the fill.
-    if (order && (hasEnded(order.status) || 'answered' in order.trace)) resolve(order);
-    else if (!isOver) timer = setTimeout(look, LOOK_EVERY_MS);
-  }
-  return {
-    order: promise,
-    stop() {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
 }
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
@@ -360,17 +364,13 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     trace: {},
     ...(request.wish && { wish: request.wish }),
     ...(request.sizing && { sizing: request.sizing }),
+    ...(request.groupId && { groupId: request.groupId }),
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }
 
 const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }: NewOrder): number =>
   isEntry(intent) ? entryDeadlineMs : exitDeadlineMs;
-
-function planOf(plans: Plans, user: User, now: number): Plan {
-  const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
-  return plans[effectivePlan(plans, { plan: user.plan, planExpiresAt }, now)] ?? plans.free;
-}
 
 /** No refusal is answered before it is recorded, but for one that only the database's return could record. */
 export async function recordRefusal(

@@ -37,7 +37,7 @@ export async function readSignal(
 
 export type ShownSignal = ReturnType<typeof showSignal>;
 
-const showSignal = ({ signal, order, isRealAccount }: ListedSignal) => ({
+const showSignal = ({ signal, order, groupId, members, isRealAccount }: ListedSignal) => ({
   id: signal.id,
   arrived_at: signal.arrivedAt,
   trading_account_id: signal.accountId,
@@ -54,6 +54,12 @@ const showSignal = ({ signal, order, isRealAccount }: ListedSignal) => ({
   position_before: toNumberOrNull(order?.positionBefore ?? null),
   fill_price: toNumberOrNull(order && fillOf(order).price),
   slippage: toNumberOrNull(order && slippage(order)),
+  group_id: groupId,
+  orders: members.map(({ accountId, orderId, code, detail }) => ({
+    trading_account_id: accountId,
+    order_id: orderId,
+    ...{ code, detail },
+  })),
   total_ms: order ? (order.trace.answered ?? null) : signal.totalMs,
   ip_address: signal.ip,
 });

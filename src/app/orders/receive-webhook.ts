@@ -1,47 +1,48 @@
 // The webhook, whole: the checks in the contract's order. The first denial ends the request, and one place audits
-// every outcome.
+// every outcome. An account is a group of one: what is asked once, of whoever knocks, is asked at the door (door.ts); then each
+// account that the signal is for is judged alone.
 
-import type { Account } from '../../data/accounts/accounts.ts';
-import { acceptedBefore } from '../../data/orders/orders.ts';
-import { insertSignal } from '../../data/orders/signals.ts';
-import { findByWebhookToken, type Target } from '../../data/orders/targets.ts';
 import type { Counters } from '../../domain/counters.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
-import type { OrderId } from '../../domain/ids.ts';
-import { dayOf } from '../../domain/orders/entitlement.ts';
+import type { AccountId, UserId } from '../../domain/ids.ts';
+import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
-import { type Taken, takenWith } from '../../domain/orders/sized-order.ts';
-import {
-  type BodyReading,
-  type Mapping,
-  type Proof,
-  readBody,
-  type Signal,
-} from '../../domain/signals/signal.ts';
+import { takenWith } from '../../domain/orders/sized-order.ts';
+import { type Mapping, readBody } from '../../domain/signals/signal.ts';
 import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
-import { fingerprint, isGenuine, memoryMs } from '../../domain/signals/webhook.ts';
+import { fingerprint, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
-import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
-import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
+import { checkRate, type RateLimit } from '../identity/access.ts';
 import { wishOf } from '../protection/wished.ts';
-import { arrivedSignal, type Findings } from './arrived-signal.ts';
-import { type Heard, heardAnd } from './hear-word.ts';
+import type { Findings, Whose } from './arrived-signal.ts';
+import { type Addressed, checkAtDoor, type Door, findDoor, type Knock, readFlag, senderAt } from './door.ts';
 import {
-  becameBefore,
-  intentOf,
-  isSecretOf,
-  type JudgeDeps,
-  judgeMessage,
-  malformed,
-  type Refused,
-} from './judge-message.ts';
-import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
-import { type Synced, syncStrategy } from './sync.ts';
+  arrivalOf,
+  type Ended,
+  type FirstTime,
+  firstTime,
+  type GroupOutcome,
+  groupClaims,
+  groupOutcome,
+  refusalOfAll,
+  replayOf,
+} from './group-signal.ts';
+import { type Heard, type HeardBy, heardAnd, UNHEARD } from './hear-word.ts';
+import { intentOf, type JudgeDeps } from './judge-message.ts';
+import { attemptAt, type OnceDeps } from './once.ts';
+import {
+  type NewOrder,
+  type Placed,
+  type PlaceOrderDeps,
+  placeTogether,
+  recordRefusal,
+} from './place-order.ts';
+import { reportStrategy, type Synced } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
@@ -49,96 +50,101 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly strangers: Strangers;
   /** Of requests beyond their user's own limit: the first few of a minute are kept, the others are counted. */
   readonly overLimit: Strangers;
-  readonly counters: Pick<Counters, 'failedOpen'>;
+  readonly counters: Pick<Counters, 'failedOpen' | 'groupOrders'>;
   readonly tracing: Pick<Tracing, 'during' | 'begin'>;
 }
 
-export interface WebhookRequest {
+export interface WebhookRequest extends Knock {
   readonly token: string;
   /** null: larger than a webhook body may be. */
   readonly body: Uint8Array | null;
-  /** The query as received: `?simulation=`. */
-  readonly simulation: unknown;
-  /** What is wrong with the query besides: a parameter that nobody knows may be meant as a rehearsal. Null: nothing. */
-  readonly queryProblem: string | null;
-  readonly arrivedAt: number;
-  /** The edge says that the sender showed the charting platform's client certificate. */
-  readonly hasPlatformCertificate: boolean;
   readonly context: RequestContext;
   /** The header as it came. */
   readonly traceparent?: string | null;
   /** Told whose webhook it is, as soon as that is known. */
-  onFound?(account: Pick<Account, 'id' | 'userId'>): void;
+  onFound?(user: UserId, whose: Whose): void;
 }
 
-export async function receiveWebhook(
-  deps: WebhookDeps,
-  request: WebhookRequest,
-): Promise<Denial | Placed | Synced> {
+export type WebhookOutcome = Denial | Placed | Synced | GroupOutcome;
+
+export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest): Promise<WebhookOutcome> {
   const simulation = request.queryProblem === null && readFlag(request.simulation) === true;
   const findings: Findings = { simulation, metadata: {} };
   const checks = deps.tracing.begin('checks');
   const outcome = await checkAndPlace(deps, request, findings, checks).finally(() => checks.end());
-  if (isDenial(outcome)) {
-    const { user, account, isStranger, isOverLimit, metadata } = findings;
-    const attempt = { code: outcome.code, target: user?.id ?? null };
+  const refused = isDenial(outcome) || 'groupId' in outcome ? outcome : null;
+  const denial = refused && (isDenial(refused) ? refused : refused.denial);
+  if (refused && denial) {
+    const { user, whose, isStranger, isOverLimit, metadata } = findings;
+    const attempt = { code: denial.code, target: user?.id ?? null };
     if (isStranger && !deps.strangers.count(request.context, attempt)) return outcome;
     if (isOverLimit && !deps.overLimit.count(request.context, attempt)) return outcome;
     const entry = audit(
       request.context,
       {
         userId: user?.id ?? null,
-        action: ruleOf(outcome.code).audit ?? 'webhook_order',
-        failure: outcome,
-        ...(account ? { resource: { type: 'account', id: account.id } } : {}),
-        metadata: { code: outcome.code, ...(account ? { trading_account_id: account.id } : {}), ...metadata },
+        action: ruleOf(denial.code).audit ?? 'webhook_order',
+        failure: denial,
+        ...(whose ? { resource: { type: whose.groupId ? 'group' : 'account', id: whose.lock.id } } : {}),
+        metadata: { code: denial.code, ...(whose ? namesOf(whose) : {}), ...metadata },
       },
       deps.clock.now(),
     );
-    const kept = arrivedSignal(deps, request, findings, outcome);
-    await recordRefusal(deps, outcome, [entry, ...(kept ? [insertSignal(kept)] : [])]);
+    const ends = refusalOfAll(denial, refused);
+    const kept = arrivalOf(deps, request, findings, { ends, fingerprint: null });
+    await recordRefusal(deps, denial, [entry, ...kept]);
     if (user)
       alertUser(deps, {
-        code: outcome.code,
+        code: denial.code,
         user,
-        accountName: account?.name ?? null,
+        accountName: whose?.name ?? null,
         ip: request.context.ip,
-        detail: outcome.detail,
+        detail: denial.detail,
       });
   }
   return outcome;
 }
+
+const namesOf = ({ lock, groupId }: Whose) =>
+  groupId === null ? { trading_account_id: lock.id } : { group_id: groupId };
+
+const whoseIs = ({ lock, group, name, members }: Door): Whose => ({
+  accountId: members[0]?.target.account.id ?? group?.members[0]?.accountId ?? null,
+  groupId: group?.id ?? null,
+  ...{ name, lock },
+});
 
 async function checkAndPlace(
   deps: WebhookDeps,
   request: WebhookRequest,
   findings: Findings,
   checks: Span,
-): Promise<Denial | Placed | Synced> {
+): Promise<WebhookOutcome> {
   const { token, body, arrivedAt, context } = request;
   const day = dayOf(arrivedAt);
   // Level 1
-  const find = async (): Promise<Target | Denial> => {
-    const target = await findByWebhookToken(deps.db, token, { day });
-    if (!target) {
+  const find = async (): Promise<Door | Denial> => {
+    const door = await findDoor(deps.db, token, day);
+    if (!door) {
       findings.isStranger = true;
       return deny('webhook_not_found');
     }
-    Object.assign(findings, { user: target.user, account: target.account });
-    request.onFound?.(target.account);
-    return target.user.isActive ? target : deny('user_deactivated');
+    const whose = whoseIs(door);
+    Object.assign(findings, { user: door.user, whose });
+    request.onFound?.(door.user.id, whose);
+    return door.user.isActive ? door : deny('user_deactivated');
   };
-  const target = await find();
+  const door = await find();
   if (body === null) {
     findings.metadata = { attack_type: 'oversized_payload' };
     return deny('payload_too_large');
   }
-  if (isDenial(target)) return target;
-  const { user, account } = target;
+  if (isDenial(door)) return door;
+  const { user, lock, group } = door;
 
   const reading = readBody(body);
   findings.reading = reading;
-  const sender = senderOf(deps, account, reading.proof, arrivedAt);
+  const sender = senderAt(deps, lock, reading.proof, arrivedAt);
   const tooMany = await checkRate(deps, user.id, sender);
   if (tooMany) {
     findings.isStranger = sender === 'other';
@@ -146,118 +152,208 @@ async function checkAndPlace(
     return tooMany;
   }
 
-  const check = (against: Target) => {
-    const checked = checkSignal(deps, request, reading, against);
+  const check = (at: Door) => {
+    const checked = checkAtDoor(deps, request, reading, at);
     if ('denial' in checked)
       Object.assign(findings, { metadata: checked.metadata, refusedBy: checked.check });
     // What was understood is shown, also where it was refused for its symbol, its age or its secret.
     if (checked.signal) findings.signal = checked.signal;
     return checked;
   };
-  const checked = check(target);
+  const checked = check(door);
   if ('denial' in checked) return checked.denial;
   const { signal, simulation } = checked;
 
   // Level 4
   const print = fingerprint(user.id, signal);
-  const first = async () =>
-    print === null || simulation ? null : acceptedBefore(deps.db, account.id, print);
+  const real = simulation ? null : print;
+  const first = async () => (real === null ? null : firstTime(deps.db, door, real));
   /** For the answer alone: a replay is one, whether or not it can be read. */
   const named = () => first().catch(() => null);
-  const replayOf = (order: Awaited<ReturnType<typeof first>>) => {
+  const replay = (before: FirstTime | null) => {
     findings.metadata = { attack_type: 'replay', payload_hash: print };
-    return deny('webhook_replay_attack', order ? { detail: becameBefore(order) } : {});
+    return replayOf(deps.db, group, before);
   };
-  const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
-  const attempt = print === null ? null : await attemptAt(deps, keyOf(account, print, simulation), lifeMs);
-  if (attempt === 'decided') return replayOf(await named());
+  const lifeMs = memoryMs(signal, arrivedAt, lock.maxRequestAge);
+  const attempt = print === null ? null : await attemptAt(deps, keyOf(door, print, simulation), lifeMs);
+  if (attempt === 'decided') return replay(await named());
   if (attempt !== null && isDenial(attempt)) return attempt;
   checks.end();
 
-  const keep = (order: OrderId | 'sync') => {
-    const kept = arrivedSignal(deps, request, findings, order);
-    return kept ? [insertSignal(kept)] : [];
-  };
-  /** `as`: of a report, what its account does to follow. */
-  const place = ({ notes, unit, stopped = null }: Heard, as?: Mapping) => {
-    const taken = (of: Target, said: Signal): Taken => {
-      const asked = { ...said, intent: intentOf(deps, of, said, simulation) };
-      const { intent, sizing } = takenWith(of.account.quantityMultiplier, asked);
-      return { intent: as?.intent ?? withoutStopped(intent, stopped), sizing };
-    };
-    return placeOrder(deps, {
-      ...target,
-      source: 'webhook',
-      simulation,
-      action: signal.action,
-      orderType: as ? as.orderType : signal.orderType,
-      ...taken(target, signal),
-      symbol: signal.symbol,
-      quantity: signal.quantity,
-      wish: wishOf(account, signal),
-      notes,
-      isUncounted: signal.action === 'sync' || signal.action === 'protect',
-      isUnproven: simulation && sender === 'other',
-      arrivedAt,
-      context,
-      fingerprint: simulation ? null : print,
+  /** Of whom the signal is asked; where something has changed meanwhile, of others than at first. */
+  let asked = { group, members: checked.members };
+  /** `as`: of a report, what each account does to follow; the others are not asked. */
+  const place = (heard: HeardBy, as?: ReadonlyMap<AccountId, Mapping>) => {
+    const mayAsk = ({ to }: Addressed) => !as || as.has(to.target.account.id);
+    const orders = () =>
+      asked.members.map((each) => newOrder(each, heard.get(idOf(each)) ?? UNHEARD, as?.get(idOf(each))));
+    asked = { ...asked, members: asked.members.filter(mayAsk) };
+    return placeTogether(deps, {
+      asked: orders(),
       async again() {
         const current = await find();
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        return {
-          ...current,
-          ...taken(current, checkedAgain.signal),
-          wish: wishOf(current.account, checkedAgain.signal),
-        };
+        asked = { group: current.group, members: checkedAgain.members.filter(mayAsk) };
+        return orders();
       },
-      claims: (order) => [...unit, ...keep(order)],
-      onAccepted: () => attempt?.decided(),
+      claims(became) {
+        const ends = asked.members.map(
+          (each, index): Ended => ({ accountId: idOf(each), became: became[index] ?? 'sync' }),
+        );
+        const by = { userId: user.id, context, now: deps.clock.now() };
+        return [
+          ...arrivalOf(deps, request, findings, { ends, fingerprint: real }),
+          ...groupClaims(asked.group, ends, by),
+        ];
+      },
+      onAccepted(orders) {
+        if (group) deps.counters.groupOrders(orders.length);
+        attempt?.decided();
+      },
     });
   };
 
+  function newOrder({ to, signal: said, refused }: Addressed, heard: Heard, as?: Mapping): NewOrder | Denial {
+    if (refused) return refused.denial;
+    if (!said) return deny('webhook_payload_invalid');
+    const { target, factor } = to;
+    const { notes, unit, stopped = null } = heard;
+    const taken = takenWith(factor, { ...said, intent: intentOf(deps, target, said, simulation) });
+    return {
+      ...target,
+      source: 'webhook',
+      simulation,
+      action: said.action,
+      orderType: as ? as.orderType : said.orderType,
+      intent: as?.intent ?? withoutStopped(taken.intent, stopped),
+      sizing: taken.sizing,
+      symbol: said.symbol,
+      quantity: said.quantity,
+      wish: wishOf(target.account, said),
+      groupId: group?.id,
+      notes,
+      isUncounted: said.action === 'sync' || said.action === 'protect',
+      isUnproven: simulation && sender === 'other',
+      arrivedAt,
+      context,
+      fingerprint: real,
+      claims: () => unit,
+    };
+  }
+
+  const hearingOf = ({ to, signal: said }: Addressed) =>
+    said
+      ? [{ account: to.target.account, signal: said, simulation, factor: to.factor, arrivedAt, context }]
+      : [];
+
+  /** A `sync`: each account says where it stands, and those that follow are moved together. */
+  const report = async (): Promise<WebhookOutcome> => {
+    const { members } = checked;
+    const reports = await Promise.all(
+      members.map(async (each) => {
+        const [hearing] = hearingOf(each);
+        if (each.refused || !hearing) return each.refused?.denial ?? deny('webhook_payload_invalid');
+        return reportStrategy(deps, each.to.target, hearing);
+      }),
+    );
+    const found = reports.map((each, index) => ({ accountId: idOf(members[index]), report: each }));
+    const following = found.flatMap(({ accountId, report: each }) => {
+      const follows = isDenial(each) ? null : each.follows;
+      // A group that is disabled opens nothing.
+      return follows && (group?.enabled !== false || !isEntry(follows.as.intent))
+        ? [{ accountId, ...follows }]
+        : [];
+    });
+    const placed = following.length > 0 ? await follow(following) : null;
+    const orders = new Map(placed?.map(({ order }) => [order.accountId, order]));
+    const ends = found.map(({ accountId, report: each }) => ({
+      accountId,
+      became: isDenial(each) ? each : { ...each.synced, order: orders.get(accountId) ?? null },
+    }));
+    const isTaken = ends.some(({ became }) => !isDenial(became));
+    const [own] = ends;
+    const failed = own && isDenial(own.became) ? own.became : null;
+    if (!isTaken && failed && isOurFault(failed)) await attempt?.forget();
+    else attempt?.decided();
+    // By the broker, after everything else: it has no such symbol.
+    if (!isTaken && failed?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
+    // One that became an order has that order's entry.
+    if (isTaken && orders.size === 0)
+      await deps.db.commit([
+        ...arrivalOf(deps, request, findings, {
+          ends: ends.map(({ accountId, became }) => ({
+            accountId,
+            became: isDenial(became) ? became : 'sync',
+          })),
+          fingerprint: real,
+        }),
+        ...ends.flatMap(({ accountId, became }) =>
+          isDenial(became) ? [] : [audit(context, reported(accountId, became), deps.clock.now())],
+        ),
+      ]);
+    if (group) return groupOutcome(group.id, ends);
+    return own?.became ?? deny('webhook_payload_invalid');
+  };
+
   try {
-    const factor = account.quantityMultiplier;
-    const hearing = { account, signal, simulation, factor, arrivedAt, context };
-    if (signal.action === 'sync') {
-      const synced = await syncStrategy(deps, { target, hearing, place });
-      if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();
-      else attempt?.decided();
-      // By the broker, after everything else: it has no such symbol.
-      if (isDenial(synced) && synced.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
-      // One that became an order has that order's entry.
-      if (!isDenial(synced) && synced.order === null)
-        await deps.db.commit([...keep('sync'), audit(context, reported(synced), deps.clock.now())]);
-      return synced;
-    }
-    const outcome = await heardAnd(deps, hearing, place);
+    if (signal.action === 'sync') return await report();
+    // What an account's own checks refuse is not heard. That its group is disabled is none of them.
+    const hears = ({ refused }: Addressed) => !refused || refused.denial.code === 'group_disabled';
+    const hearings = checked.members.filter(hears).flatMap(hearingOf);
+    const outcome = await heardAnd(deps, hearings, place);
     // The store may have forgotten it; the order's row has not. One that is accepted was compared with it by its commit.
     const isContested = 'contested' in outcome;
-    const isRefused = isDenial(outcome) && outcome.code !== 'outcome_unknown';
+    const denial = isContested ? null : denialOf(outcome);
+    const isRefused = denial !== null && denial.code !== 'outcome_unknown';
     const known = isContested ? await named() : isRefused ? await first() : null;
     if (isContested || known) {
       attempt?.decided();
-      return replayOf(known);
+      return replay(known);
     }
-    if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
+    if (denial && isOurFault(denial)) await attempt?.forget();
     // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
-    else if (isDenial(outcome) && outcome.code === 'outcome_unknown' && !simulation) attempt?.leave();
+    else if (denial?.code === 'outcome_unknown' && !simulation) attempt?.leave();
     else attempt?.decided();
-    return outcome;
+    return answerOf(outcome);
   } catch (fault) {
     await attempt?.forget();
     throw fault;
   }
 
-  function reported({ inSync, strategyPosition, brokerPosition, gap }: Synced): AuditEvent {
+  /** For all of them, or for each. */
+  function answerOf(outcome: Denial | readonly (Placed | Denial)[]): WebhookOutcome {
+    if ('code' in outcome) return outcome;
+    const [own] = outcome;
+    if (!group) return own ?? deny('webhook_payload_invalid');
+    return groupOutcome(
+      group.id,
+      outcome.map((became, index) => ({ accountId: idOf(asked.members[index]), became })),
+    );
+  }
+
+  /** What is refused, halted or overtaken is not aligned; the reports stand. */
+  async function follow(
+    following: readonly { readonly accountId: AccountId; readonly heard: Heard; readonly as: Mapping }[],
+  ): Promise<readonly Placed[]> {
+    const heard = new Map(following.map((each) => [each.accountId, each.heard]));
+    const outcome = await place(heard, new Map(following.map((each) => [each.accountId, each.as])));
+    return 'length' in outcome ? outcome.filter((each) => 'order' in each) : [];
+  }
+
+  function reported(
+    accountId: AccountId,
+    { inSync, strategyPosition, brokerPosition, gap }: Synced,
+  ): AuditEvent {
     return {
       userId: user.id,
       action: 'webhook_order',
       failure: null,
-      resource: { type: 'account', id: account.id },
+      resource: { type: 'account', id: accountId },
       metadata: {
-        trading_account_id: account.id,
+        trading_account_id: accountId,
+        ...(group ? { group_id: group.id } : {}),
         simulation,
         sync: true,
         symbol: signal.symbol,
@@ -270,72 +366,21 @@ async function checkAndPlace(
   }
 }
 
+const idOf = (each: Addressed | undefined): AccountId => each?.to.target.account.id ?? ('' as AccountId);
+
+/** Nobody took it: why all of them did not, or the first. */
+function denialOf(outcome: Denial | readonly (Placed | Denial)[]): Denial | null {
+  if ('code' in outcome) return outcome;
+  const [first] = outcome;
+  return first && isDenial(first) && outcome.every((each) => isDenial(each)) ? first : null;
+}
+
 /** What protection closed stays closed: the target counts less that. */
 const withoutStopped = (intent: OrderIntent, stopped: Stopped | null): OrderIntent =>
   stopped === null || !intent.target
     ? intent
     : { ...intent, target: { ...intent.target, position: lessStopped(intent.target.position, stopped) } };
 
-/** Per account and mode: a rehearsal does not use up the real signal. */
-const keyOf = ({ id, userId }: Account, print: string, simulation: boolean): string =>
-  `fingerprint:{${userId}}:${id}:${simulation ? 'simulated:' : ''}${print}`;
-
-/** Decided from the body alone, before anything else of it is judged. */
-function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {
-  const isSecret = (given: string) => isSecretOf(deps, account, given);
-  return isGenuine(proof, now, { maxRequestAge: account.maxRequestAge, isSecret }) ? 'own' : 'other';
-}
-
-/** The address, the certificate, the payload, and levels 2 and 3: a stranger learns nothing of what comes later. */
-function checkSignal(
-  deps: WebhookDeps,
-  { simulation: flag, queryProblem, arrivedAt, context, hasPlatformCertificate }: WebhookRequest,
-  reading: BodyReading,
-  { account, allowedIps }: Target,
-): { readonly signal: Signal; readonly simulation: boolean } | (Refused & { readonly signal?: Signal }) {
-  if (!isAllowedIp(allowedIps, context.ip))
-    return {
-      check: 'ip',
-      denial: deny('webhook_ip_blocked', {
-        detail: `${context.ip} is not on the user’s list of allowed IPs.`,
-      }),
-      metadata: { attack_type: 'ip_not_allowed' },
-    };
-  if (account.requirePlatformCertificate && !hasPlatformCertificate)
-    return { check: 'certificate', denial: deny('platform_certificate_missing'), metadata: {} };
-  if (queryProblem !== null) return malformed(queryProblem);
-  const simulation = readFlag(flag);
-  if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
-  const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now: arrivedAt });
-  const [refusal] = refusals;
-  if (!signal) return refusal ?? malformed('The message could not be understood.');
-  return refusal ? { ...refusal, signal } : { signal, simulation };
-}
-
-/** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */
-async function attemptAt(
-  deps: WebhookDeps,
-  key: string,
-  lifeMs: number,
-): Promise<Attempt | 'decided' | Denial> {
-  try {
-    const attempt = await attemptOnce(deps, key, lifeMs);
-    if (attempt !== 'undecided') return attempt;
-    return deny('worker_unavailable', {
-      detail: 'The same signal is being worked on.',
-      advice: 'Send it again in a moment: it is executed once.',
-    });
-  } catch (fault) {
-    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
-    throw fault;
-  }
-}
-
-/** Absent is real trading; anything that is not plainly yes or no is never guessed. */
-function readFlag(value: unknown): boolean | null {
-  if (value === undefined) return false;
-  if (typeof value !== 'string') return null;
-  if (/^(?:true|1|yes)$/i.test(value)) return true;
-  if (/^(?:false|0|no)$/i.test(value)) return false;
-  return null;
-}
+/** Per account or group, and mode: a rehearsal does not use up the real signal. */
+const keyOf = ({ user, lock }: Door, print: string, simulation: boolean): string =>
+  `fingerprint:{${user.id}}:${lock.id}:${simulation ? 'simulated:' : ''}${print}`;

@@ -11,9 +11,9 @@ import type { Mapping, Signal } from '../../domain/signals/signal.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
 import { towards } from './align.ts';
+import { refusalOf } from './entitled.ts';
 import { type Heard, type Hearing, keepHeard } from './hear-word.ts';
-import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
-import { refusalOf } from './place-order.ts';
+import type { PlaceOrderDeps } from './place-order.ts';
 import { positionFor } from './plan-order.ts';
 import { compareLater, keyOf, noteDrift } from './strategy.ts';
 
@@ -28,16 +28,17 @@ export interface Synced {
   readonly order: Order | null;
 }
 
-interface Sync {
-  readonly target: Target;
-  readonly hearing: Hearing;
-  place(heard: Heard, as: Mapping): Promise<Denial | Contested | Placed>;
+/** What was found, and, where the account follows its strategy, what it would do for that. */
+export interface Report {
+  readonly synced: Synced;
+  readonly follows: { readonly heard: Heard; readonly as: Mapping } | null;
 }
 
-export async function syncStrategy(
+export async function reportStrategy(
   deps: PlaceOrderDeps,
-  { target, hearing, place }: Sync,
-): Promise<Denial | Synced> {
+  target: Target,
+  hearing: Hearing,
+): Promise<Denial | Report> {
   const { account, signal, simulation } = hearing;
   const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
   // A rehearsal needs no secret: what is refused of it is not kept.
@@ -60,22 +61,21 @@ export async function syncStrategy(
   const found = (await isBusy()) ? await compareLater(deps, holding) : await noteDrift(deps, holding);
   const { inSync, strategyPosition } = found;
   const stoppedOut = stopped?.isAll ?? false;
-  const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, stoppedOut, order: null };
-  if (inSync || account.outOfSync !== 'follow') return report;
+  const synced = { inSync, strategyPosition, brokerPosition, gap: notes.gap, stoppedOut, order: null };
+  const asFound = { synced, follows: null };
+  if (inSync || account.outOfSync !== 'follow') return asFound;
   // The strategy may have said something else while the broker was asked.
   const state = await findStrategy(deps.db, key);
-  if (!state || state.word.print !== fingerprint(account.userId, signal)) return report;
+  if (!state || state.word.print !== fingerprint(account.userId, signal)) return asFound;
   const whither = {
     position: strategyPosition ?? ZERO,
     symbol: signal.symbol,
     simulation,
     isUncounted: true,
   };
-  const mapping = towards(deps, target, { ...whither, held: brokerPosition });
-  if (isDenial(mapping)) return report;
-  const placed = await place({ notes, unit: [strategyStands(state)] }, mapping);
-  // What is refused, halted or overtaken is not aligned; the report stands.
-  return isDenial(placed) || 'contested' in placed ? report : { ...report, order: placed.order };
+  const as = towards(deps, target, { ...whither, held: brokerPosition });
+  if (isDenial(as)) return asFound;
+  return { synced, follows: { heard: { notes, unit: [strategyStands(state)] }, as } };
 }
 
 /** From now on: whether an order of the symbol was under way at any time. What was read meanwhile is then no position to compare with. */

@@ -1,11 +1,14 @@
 // A trace begins where an order comes in, whichever way.
 
-import { type Denial, isDenial } from '../../domain/denial.ts';
+import { isDenial } from '../../domain/denial.ts';
 import { type Span, type Tracing, traceNames } from '../../domain/tracing.ts';
 import { type DashboardDeps, type DashboardOrder, placeDashboardOrder } from './dashboard-order.ts';
-import type { Placed } from './place-order.ts';
-import { receiveWebhook, type WebhookDeps, type WebhookRequest } from './receive-webhook.ts';
-import type { Synced } from './sync.ts';
+import {
+  receiveWebhook,
+  type WebhookDeps,
+  type WebhookOutcome,
+  type WebhookRequest,
+} from './receive-webhook.ts';
 
 type Traced<Deps> = Deps & { readonly tracing: Tracing };
 
@@ -19,13 +22,13 @@ export const placeTraced = (deps: Traced<DashboardDeps>, request: DashboardOrder
     told(span, request.context.requestId, await placeDashboardOrder(deps, request)),
   );
 
-function told<Outcome extends Denial | Placed | Synced>(
-  span: Span,
-  requestId: string,
-  outcome: Outcome,
-): Outcome {
-  const order = isDenial(outcome) ? null : outcome.order;
-  const became = isDenial(outcome) ? outcome.code : (order?.status ?? 'in_sync');
+function told<Outcome extends WebhookOutcome>(span: Span, requestId: string, outcome: Outcome): Outcome {
+  const order = 'order' in outcome ? outcome.order : null;
+  const became = isDenial(outcome)
+    ? outcome.code
+    : 'groupId' in outcome
+      ? (outcome.denial?.code ?? 'group')
+      : (order?.status ?? 'in_sync');
   span.set({
     'fillpath.request_id': requestId,
     'fillpath.outcome': became,

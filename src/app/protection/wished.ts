@@ -84,12 +84,16 @@ function defaultsOf(kept: unknown): Defaults {
 }
 
 /** What the broker cannot keep is refused before anything trades. */
-export function unsupported(account: Account, asking: Asking): Denial | null {
+export function unsupported(
+  account: Account,
+  asking: Asking,
+  factor: Decimal = account.quantityMultiplier,
+): Denial | null {
   const wish = wishOf(account, asking);
   if (!wish) return null;
   const { title, capabilities } = BROKERS[account.brokerName];
   // What is computed is rounded down to what can be protected.
-  const isPlain = asking.quantityType === 'units' && account.quantityMultiplier === ONE;
+  const isPlain = asking.quantityType === 'units' && factor === ONE;
   const isKnown = isEntry(asking.intent) && isPlain;
   const quantity = isKnown ? asking.quantity : null;
   const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });

@@ -3,7 +3,7 @@
 import { type Db, must, type Statement, sql } from '../engine/db.ts';
 
 export interface SealedSecret {
-  /** Of the account or the destination, or of the user whose authenticator it is. */
+  /** Of the account, the group or the destination, or of the user whose authenticator it is. */
   readonly owner: string;
   readonly sealed: string;
 }
@@ -16,6 +16,18 @@ export interface Place {
 }
 
 export const SEALED_SECRETS: readonly Place[] = [
+  {
+    list: (db, { notLike, after, limit }) =>
+      db.all<{ owner: string; sealed: string }>(
+        sql`select id as owner, webhook_secret as sealed from trading_groups
+            where id > ${after} and webhook_secret not like ${`${notLike}%`} order by id limit ${limit}`,
+      ),
+    replace: ({ owner, sealed: before }, sealed) =>
+      must(
+        'unchanged',
+        sql`update trading_groups set webhook_secret = ${sealed} where id = ${owner} and webhook_secret = ${before}`,
+      ),
+  },
   {
     list: (db, { notLike, after, limit }) =>
       db.all<{ owner: string; sealed: string }>(

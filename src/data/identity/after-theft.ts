@@ -1,7 +1,7 @@
 // What ends where somebody else may have been in, and what is known of it afterwards.
 
 import type { Cause } from '../../domain/identity/after-theft.ts';
-import type { AccountId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { AccountId, GroupId, Timestamp, UserId } from '../../domain/ids.ts';
 import { type Db, join, type Reads, type Statement, sql } from '../engine/db.ts';
 import { keepFact, readFact } from '../engine/facts.ts';
 
@@ -78,34 +78,46 @@ export async function securedUser(db: Reads, user: UserId): Promise<Secured | nu
   return { at: row.secured_at, because: row.secured_because, exposedSince: row.exposed_since };
 }
 
-export interface SeenAccount {
-  readonly id: AccountId;
+export interface Seen<Id> {
+  readonly id: Id;
   readonly name: string;
   readonly hasOldSecret: boolean;
   readonly hasOldToken: boolean;
 }
+
+type Times<Id> = {
+  readonly id: Id;
+  readonly name: string;
+  readonly secret_made_at: Timestamp | null;
+  readonly token_made_at: Timestamp | null;
+};
+
+const seenAt =
+  (at: Timestamp) =>
+  <Id>({ id, name, secret_made_at, token_made_at }: Times<Id>): Seen<Id> => {
+    const isOld = (madeAt: Timestamp | null): boolean => madeAt === null || madeAt <= at;
+    return { id, name, hasOldSecret: isOld(secret_made_at), hasOldToken: isOld(token_made_at) };
+  };
 
 /** Those that were there then, oldest first. */
 export async function accountsBefore(
   db: Reads,
   user: UserId,
   { at, limit }: { at: Timestamp; limit: number },
-): Promise<SeenAccount[]> {
-  const rows = await db.all<{
-    id: AccountId;
-    name: string;
-    secret_made_at: Timestamp | null;
-    token_made_at: Timestamp | null;
-  }>(
+): Promise<Seen<AccountId>[]> {
+  const rows = await db.all<Times<AccountId>>(
     sql`select id, name, secret_made_at, token_made_at from trading_accounts
         where user_id = ${user} and deleted_at is null and created_at <= ${at} order by created_at, id limit ${limit}`,
   );
-  const isOld = (madeAt: Timestamp | null): boolean => madeAt === null || madeAt <= at;
-  return rows.map(({ id, name, secret_made_at, token_made_at }) => ({
-    ...{ id, name },
-    hasOldSecret: isOld(secret_made_at),
-    hasOldToken: isOld(token_made_at),
-  }));
+  return rows.map(seenAt(at));
+}
+
+export async function groupsBefore(db: Reads, user: UserId, at: Timestamp): Promise<Seen<GroupId>[]> {
+  const rows = await db.all<Times<GroupId>>(
+    sql`select id, name, secret_made_at, token_made_at from trading_groups
+        where user_id = ${user} and created_at <= ${at} order by created_at, id`,
+  );
+  return rows.map(seenAt(at));
 }
 
 export interface EndedKey {

@@ -78,12 +78,15 @@ export interface SilentAccount {
 export async function watchedAccounts(db: Db): Promise<SilentAccount[]> {
   const rows = await db.all<{ id: AccountId; user_id: UserId; silence_after: number; last_at: Timestamp }>(
     sql`select * from (
-          select a.id, a.user_id, a.silence_after, a.silence_told_at, coalesce(
-              (select max(s.arrived_at) from signals s where s.user_id = a.user_id and s.trading_account_id = a.id
+          select a.id, a.user_id, a.silence_after, a.silence_told_at, (select max(h.arrived_at) from (
+              select max(s.arrived_at) as arrived_at from signals s
+                where s.user_id = a.user_id and s.trading_account_id = a.id
                  and s.simulation = false
                  and (s.outcome <> 'refused'
-                   or s.refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))),
-              a.created_at) as last_at
+                   or s.refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))
+              union all select max(m.arrived_at) from signal_members m
+                where m.trading_account_id = a.id and m.simulation = false
+              union all select a.created_at) h) as last_at
           from trading_accounts a where a.silence_after is not null and a.deleted_at is null) watched
         where silence_told_at is null or silence_told_at < last_at`,
   );

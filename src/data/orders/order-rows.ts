@@ -2,7 +2,7 @@
 
 import type { BrokerName } from '../../domain/brokers.ts';
 import { decimal, decimalOrNull } from '../../domain/decimal.ts';
-import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { AccountId, ClientOrderId, GroupId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type {
   Action,
   ExitOrderResult,
@@ -56,6 +56,7 @@ export interface OrderRow {
   exit_reason: ExitReason | null;
   caused_by: OrderId | null;
   unprotected_ms: number | null;
+  group_id: GroupId | null;
 }
 
 export interface LegRow {
@@ -83,7 +84,7 @@ export async function ordersWhere(db: Reads, where: Statement): Promise<Order[]>
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
               position_before, counted, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by,
-              wish, sizing, exit_reason, caused_by, unprotected_ms
+              wish, sizing, exit_reason, caused_by, unprotected_ms, group_id
             from order_history`,
         where,
       ],
@@ -174,6 +175,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     ...(row.sizing === null ? {} : { sizing: JSON.parse(row.sizing) as Sizing }),
     ...(row.exit_reason === null ? {} : { exitReason: row.exit_reason }),
     ...(row.caused_by === null ? {} : { causedBy: row.caused_by }),
+    ...(row.group_id === null ? {} : { groupId: row.group_id }),
     ...(row.unprotected_ms === null ? {} : { unprotectedMs: row.unprotected_ms }),
   };
 }

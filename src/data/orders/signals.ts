@@ -1,12 +1,12 @@
 // signals: every arrival at a user's webhooks.
 
 import { type Decimal, decimal } from '../../domain/decimal.ts';
-import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { AccountId, GroupId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../../domain/money/day.ts';
 import type { Order, OrderStatus } from '../../domain/orders/order.ts';
 import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
-import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 import { inSteps } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
 
@@ -42,25 +42,118 @@ export const insertSignal = (signal: ArrivedSignal): Statement =>
         ${signal.understood && JSON.stringify(signal.understood)},
         ${signal.ignored.length > 0 ? JSON.stringify(signal.ignored) : null})`;
 
-/** Of one account: so many of the last are looked through for a message. */
+/** What became of a group's signal at one of its members. */
+export interface SignalMember {
+  readonly accountId: AccountId;
+  readonly orderId: OrderId | null;
+  /** Why it was refused. */
+  readonly code: string | null;
+  readonly detail: string | null;
+}
+
+/** Guarded by `fingerprint`, where it has one: a group's real signal is taken once, whichever members took it. */
+export const insertGroupSignal = (
+  signal: ArrivedSignal,
+  of: {
+    readonly groupId: GroupId;
+    readonly fingerprint: string | null;
+    readonly members: readonly SignalMember[];
+  },
+): Statement[] => [
+  must(
+    'fingerprint',
+    sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome,
+          code, detail, refused_by, order_id, total_ms, ip_address, message, understood, ignored, group_id, fingerprint)
+        values (${signal.id}, ${signal.userId}, ${signal.accountId}, ${signal.arrivedAt}, ${signal.simulation},
+          ${signal.symbol}, ${signal.action}, ${signal.quantity}, ${signal.outcome}, ${signal.code}, ${signal.detail},
+          ${signal.refusedBy}, ${signal.orderId}, ${signal.totalMs}, ${signal.ip}, ${signal.message},
+          ${signal.understood && JSON.stringify(signal.understood)},
+          ${signal.ignored.length > 0 ? JSON.stringify(signal.ignored) : null}, ${of.groupId}, ${of.fingerprint})
+        on conflict (group_id, fingerprint) where group_id is not null and fingerprint is not null do nothing`,
+  ),
+  ...(of.members.length === 0
+    ? []
+    : [
+        join(
+          [
+            sql`insert into signal_members (signal_id, position, trading_account_id, arrived_at, simulation, order_id, code,
+                  detail) values`,
+            join(
+              of.members.map(
+                ({ accountId, orderId, code, detail }, position) =>
+                  sql`(${signal.id}, ${position}, ${accountId}, ${signal.arrivedAt}, ${signal.simulation}, ${orderId},
+                        ${code}, ${detail})`,
+              ),
+              ', ',
+            ),
+          ],
+          ' ',
+        ),
+      ]),
+];
+
+type MemberRow = {
+  readonly signal_id: string;
+  readonly trading_account_id: AccountId;
+  readonly order_id: OrderId | null;
+  readonly code: string | null;
+  readonly detail: string | null;
+};
+
+const toMember = (row: MemberRow): SignalMember => ({
+  accountId: row.trading_account_id,
+  orderId: row.order_id,
+  code: row.code,
+  detail: row.detail,
+});
+
+/** What a group's real signal became, however long ago; null: it was not taken. */
+export async function groupTookBefore(
+  db: Db,
+  group: GroupId,
+  fingerprint: string,
+): Promise<{ readonly arrivedAt: Timestamp; readonly members: SignalMember[] } | null> {
+  const rows = await db.all<MemberRow & { readonly arrived_at: Timestamp }>(
+    sql`select m.*, s.arrived_at from signals s join signal_members m on m.signal_id = s.id
+        where s.group_id = ${group} and s.fingerprint = ${fingerprint} order by m.position`,
+  );
+  const [first] = rows;
+  return first ? { arrivedAt: first.arrived_at, members: rows.map(toMember) } : null;
+}
+
+/** Of one account, or group: so many of the last are looked through for a message. */
 const LOOKED_THROUGH = 200;
 
-/** A message that came to the account's webhook of late, as it is shown: the secret masked. */
+/** Whose it is. */
+export type Webhook = { readonly userId: UserId } & (
+  | { readonly accountId: AccountId }
+  | { readonly groupId: GroupId }
+);
+
+/** A message that came to the webhook of late, as it is shown: the secret masked. */
 export async function hasArrived(
   db: { readonly lists: Reads },
-  { userId, accountId, message }: { userId: UserId; accountId: AccountId; message: string },
+  of: Webhook,
+  message: string,
 ): Promise<boolean> {
+  const there = 'groupId' in of ? sql`group_id = ${of.groupId}` : sql`trading_account_id = ${of.accountId}`;
   const row = await db.lists.get(
-    sql`select 1 as found from (select message from signals
-            where user_id = ${userId} and trading_account_id = ${accountId}
-            order by arrived_at desc, id desc limit ${LOOKED_THROUGH}) as last
-        where message in (${message}, ${message.trim()}) limit 1`,
+    join(
+      [
+        sql`select 1 as found from (select message from signals where user_id = ${of.userId} and`,
+        there,
+        sql`order by arrived_at desc, id desc limit ${LOOKED_THROUGH}) as last
+            where message in (${message}, ${message.trim()}) limit 1`,
+      ],
+      ' ',
+    ),
   );
   return row !== undefined && row !== null;
 }
 
 export interface SignalFilter {
   readonly accountId?: AccountId;
+  readonly groupId?: GroupId;
   /** Of one that became an order, also what became of that. */
   readonly outcome?: SignalOutcome | SignalEnd;
   readonly orderStatus?: OrderStatus;
@@ -76,6 +169,9 @@ export interface ListedSignal {
   readonly id: string;
   readonly signal: ArrivedSignal;
   readonly order: Order | null;
+  /** Of a group's: what became of it at each member. */
+  readonly groupId: GroupId | null;
+  readonly members: readonly SignalMember[];
   /** Whether its account trades real money. */
   readonly isRealAccount: boolean;
 }
@@ -99,6 +195,7 @@ interface SignalRow {
   message: string | null;
   understood: string | null;
   ignored: string | null;
+  group_id: GroupId | null;
 }
 
 interface SeenRow extends SignalRow {
@@ -121,7 +218,7 @@ export async function listSignals(
   { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
 ): Promise<{ readonly found: ListedSignal[]; readonly lookedBackTo: string | null }> {
   const begun = performance.now();
-  const { found, others } = foundBy(user, filter);
+  const { found, others } = foundBy(user, filter, await wasMember(db, filter.accountId));
   const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
   if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
   const fits = [...others, ...orderFits(filter), ...moneyFits(filter, realAccounts)];
@@ -131,7 +228,8 @@ export async function listSignals(
       join(
         [
           sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
-                refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,`,
+                refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,
+                group_id,`,
           fits.length === 0 ? sql`true` : join(fits, ' and '),
           sql`as fits from signals where`,
           join([...found, ...(last === null ? [] : [behind(user, last)])], ' and '),
@@ -156,18 +254,40 @@ const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is Signa
   SIGNAL_ENDS.some((end) => end === outcome);
 
 /** Of what stands in the signals themselves. What tells most leads: a code more than a symbol, a symbol more than an outcome. */
-function foundBy(user: UserId, { accountId, outcome, code, symbol, from, to }: SignalFilter) {
+function foundBy(
+  user: UserId,
+  { accountId, groupId, outcome, code, symbol, from, to }: SignalFilter,
+  isMember: boolean,
+) {
   const [leading, ...others] = [
+    ...(groupId === undefined ? [] : [sql`group_id = ${groupId}`]),
     ...(code === undefined ? [] : [sql`code = ${code}`]),
     ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
     ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
-    ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+    ...(accountId === undefined || isMember ? [] : [sql`trading_account_id = ${accountId}`]),
   ];
   const times = [
     ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
     ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
   ];
-  return { found: [sql`user_id = ${user}`, ...(leading ? [leading] : []), ...times], others };
+  return {
+    found: [sql`user_id = ${user}`, ...(leading ? [leading] : []), ...times],
+    others: [...others, ...(accountId !== undefined && isMember ? [reached(accountId)] : [])],
+  };
+}
+
+/** Its own, and its groups'. */
+const reached = (account: AccountId): Statement =>
+  sql`((group_id is null and trading_account_id = ${account})
+    or exists (select 1 from signal_members m where m.signal_id = signals.id and m.trading_account_id = ${account}))`;
+
+/** Whether signals of a group ever came to the account: few accounts are in one. */
+async function wasMember(db: Reads, account: AccountId | undefined): Promise<boolean> {
+  if (account === undefined) return false;
+  const row = await db.get(
+    sql`select 1 as found from signal_members where trading_account_id = ${account} limit 1`,
+  );
+  return row !== undefined && row !== null;
 }
 
 const behind = (user: UserId, last: string): Statement =>
@@ -214,12 +334,34 @@ async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<Listed
     db,
     rows.map((row) => row.trading_account_id),
   );
+  const members = await membersOf(
+    db,
+    rows.filter(({ group_id }) => group_id !== null).map(({ id }) => id),
+  );
   return rows.map((row) => ({
     id: row.id,
+    groupId: row.group_id,
+    members: members.get(row.id) ?? [],
     isRealAccount: real.has(row.trading_account_id),
     signal: toSignal(row),
     order: (row.order_id && orders.get(row.order_id)) || null,
   }));
+}
+
+async function membersOf(db: Reads, signals: readonly string[]): Promise<Map<string, SignalMember[]>> {
+  if (signals.length === 0) return new Map();
+  const rows = await db.all<MemberRow>(
+    join(
+      [
+        sql`select * from signal_members where signal_id in (`,
+        among(signals),
+        sql`) order by signal_id, position`,
+      ],
+      '',
+    ),
+  );
+  const bySignal = Map.groupBy(rows, ({ signal_id }) => signal_id);
+  return new Map([...bySignal].map(([id, each]) => [id, each.map(toMember)]));
 }
 
 const toSignal = (row: SignalRow): ArrivedSignal => ({

@@ -44,8 +44,12 @@ interface AccountRow {
   silence_after: number | null;
   silence_told_at: Timestamp | null;
   last_signal_at: Timestamp | null;
+  last_group_signal_at: Timestamp | null;
   created_at: Timestamp;
 }
+
+const later = (a: Timestamp | null, b: Timestamp | null): Timestamp | null =>
+  a === null || (b !== null && b > a) ? b : a;
 
 /** Oldest first. */
 export async function standingAccounts(db: Reads, user: UserId): Promise<StandingAccount[]> {
@@ -55,7 +59,8 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
           a.credentials_checked_at,
           a.key_warnings, a.silence_after, a.silence_told_at, a.created_at,
           (select max(s.arrived_at) from signals s where s.user_id = a.user_id and s.trading_account_id = a.id)
-            as last_signal_at
+            as last_signal_at,
+          (select max(m.arrived_at) from signal_members m where m.trading_account_id = a.id) as last_group_signal_at
         from trading_accounts a where a.user_id = ${user} and a.deleted_at is null order by a.id`,
   );
   return rows.map((row) => ({
@@ -72,7 +77,7 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
     keyWarnings: row.key_warnings === null ? [] : (JSON.parse(row.key_warnings) as string[]),
     silenceAfter: row.silence_after,
     silenceToldAt: row.silence_told_at,
-    lastSignalAt: row.last_signal_at,
+    lastSignalAt: later(row.last_signal_at, row.last_group_signal_at),
     createdAt: row.created_at,
   }));
 }

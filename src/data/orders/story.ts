@@ -47,7 +47,11 @@ export interface Surroundings {
 
 export async function surroundingsOf(db: Reads, order: Order): Promise<Surroundings> {
   const [signal, previous, next, check, seen, closes, cause] = await Promise.all([
-    db.get<{ id: string }>(sql`select id from signals where order_id = ${order.id}`),
+    db.get<{ id: string }>(
+      order.groupId === undefined
+        ? sql`select id from signals where order_id = ${order.id}`
+        : sql`select signal_id as id from signal_members where order_id = ${order.id}`,
+    ),
     neighbour(db, order, 'previous'),
     neighbour(db, order, 'next'),
     db.get<{ last_error: string | null }>(

@@ -1,8 +1,10 @@
 // Whom an order would be for, and everything that it is checked against, in one read. Its account's revision is compared
 // again when the order is committed: what was changed in between is not overlooked.
 
-import type { AccountId, OrderId, Timestamp } from '../../domain/ids.ts';
+import type { Group, Member } from '../../domain/groups.ts';
+import type { AccountId, GroupId, OrderId, Timestamp } from '../../domain/ids.ts';
 import { type Account, type AccountRow, toAccount } from '../accounts/accounts.ts';
+import { GROUP_COLUMNS, type GroupRow, toGroup, toMember } from '../accounts/groups.ts';
 import { type Db, join, type Statement, sql } from '../engine/db.ts';
 import { toUser, type User, type UserRow } from '../identity/users.ts';
 import type { OrdersToday } from './limits.ts';
@@ -39,6 +41,60 @@ export const findByWebhookToken = (db: Db, token: string, moment: Moment): Promi
 export const findTarget = (db: Db, account: AccountId, moment: Moment): Promise<Target | null> =>
   find(db, moment, sql`where a.id = ${account} and a.deleted_at is null`);
 
+/** A group with all that its signals are checked against. */
+export interface GroupTarget {
+  readonly user: User;
+  readonly allowedIps: readonly string[];
+  readonly group: Group;
+  /** In the group's order, disabled ones too. */
+  readonly members: readonly { readonly member: Member; readonly target: Target }[];
+}
+
+export const findByGroupToken = (db: Db, token: string, day: string): Promise<GroupTarget | null> =>
+  findGroup(db, day, sql`where g.webhook_token = ${token}`);
+
+export const findGroupTarget = (db: Db, id: GroupId, day: string): Promise<GroupTarget | null> =>
+  findGroup(db, day, sql`where g.id = ${id}`);
+
+/** Without its group's columns; all of an account's are null where the group has no member. */
+type MemberRow = Omit<TargetRow, 'earlier_hash' | 'earlier_order'> & GroupRow;
+
+async function findGroup(db: Db, day: string, where: Statement): Promise<GroupTarget | null> {
+  const rows = await db.all<MemberRow>(
+    join(
+      [
+        sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified, u.had_plan,
+              (select string_agg(ip_address, ' ') from user_allowed_ips where user_id = u.id) as allowed_ips,
+              (select version from terms order by published_at desc, version desc limit 1) as current_terms,
+              c.orders, c.simulated,`,
+        GROUP_COLUMNS,
+        sql`from trading_groups g
+              join users u on u.id = g.user_id
+              left join group_members m on m.group_id = g.id
+              left join trading_accounts a on a.id = m.trading_account_id
+              left join daily_order_counts c on c.user_id = u.id and c.day = ${day}`,
+        where,
+        sql`order by m.position`,
+      ],
+      ' ',
+    ),
+  );
+  const [first] = rows;
+  const group = toGroup(rows);
+  if (!first || !group) return null;
+  return {
+    user: toUser({ ...first, id: group.userId }),
+    allowedIps: first.allowed_ips?.split(' ') ?? [],
+    group,
+    members: rows.flatMap((row) => {
+      const member = toMember(row);
+      return member ? [{ member, target: toTarget({ ...row, ...NOTHING_EARLIER }, day) }] : [];
+    }),
+  };
+}
+
+const NOTHING_EARLIER = { earlier_hash: null, earlier_order: null };
+
 type TargetRow = AccountRow &
   Omit<UserRow, 'id'> & {
     had_plan: number | boolean;
@@ -68,7 +124,10 @@ async function find(db: Db, { day, key = null }: Moment, where: Statement): Prom
       ' ',
     ),
   );
-  if (!row) return null;
+  return row ? toTarget(row, day) : null;
+}
+
+function toTarget(row: TargetRow, day: string): Target {
   return {
     user: toUser({ ...row, id: row.user_id }),
     account: toAccount(row),

@@ -6,6 +6,7 @@ import { type Decimal, ZERO } from '../decimal.ts';
 import {
   type AccountId,
   type ClientOrderId,
+  type GroupId,
   millis,
   type OrderId,
   type Timestamp,
@@ -293,6 +294,8 @@ export interface Order {
   readonly causedBy?: OrderId;
   /** From its first fill until its stop was seen. */
   readonly unprotectedMs?: number;
+  /** Whose signal it came from; absent: one to its account alone. */
+  readonly groupId?: GroupId;
   /** Its owner said what became of it (settle.ts); otherwise what is known of it is the broker's word. */
   readonly settledBy?: 'user';
 }

@@ -37,6 +37,7 @@ export function orderResult(order: Order, protection: Protection | null = null) 
     ...plainResult(order),
     ...(isAbout ? aboutProtection(order, protection) : {}),
     ...(order.sizing ? aboutSize(order) : {}),
+    ...(order.groupId === undefined ? {} : { group_id: order.groupId }),
   };
 }
 
@@ -141,6 +142,7 @@ export function orderSummary(order: Order, { verification, isRealAccount, protec
     ...result,
     ...aboutProtection(order, protection),
     ...aboutSize(order),
+    group_id: order.groupId ?? null,
     real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,

@@ -9,6 +9,7 @@ export const TAGS = {
   Orders: 'Orders of your own, and what became of every order.',
   Signals: 'What arrived at the webhooks and what became of it; what would become of a message.',
   'Trading accounts': 'Accounts at brokers: their webhooks, credentials, positions and the kill switch.',
+  Groups: 'One signal for several of your accounts.',
   Settings: 'API keys, allowed addresses, the terms, the plan, and who knocked at the door.',
   Notifications: 'Where you want to be told of failures, fills, attacks and the day, beside mail.',
   Authentication: 'Registering, logging in and out, sessions, tokens for programs.',

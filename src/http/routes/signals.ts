@@ -7,7 +7,7 @@ import type { SignalFilter } from '../../app/orders/read-signals.ts';
 import type { PageRequest } from '../../app/pages.ts';
 import type { ListReader } from '../../app/reading.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
-import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
+import { type AccountId, type GroupId, isUuid, type UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
 import { sendList, wantsCsv } from '../csv-answers.ts';
 import { SIGNALS_CSV } from '../csv-columns.ts';
@@ -50,11 +50,12 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
     },
     async (request, reply) => {
       const { limit = 50, cursor, trading_account_id, outcome, code, symbol, from, to } = request.query;
-      const { order_status, real_money } = request.query;
+      const { order_status, real_money, group_id } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of the page before.');
       const filter: SignalFilter = {
         ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+        ...(group_id ? { groupId: group_id as GroupId } : {}),
         ...(outcome ? { outcome } : {}),
         ...(order_status ? { orderStatus: order_status } : {}),
         ...(real_money === undefined ? {} : { realMoney: real_money }),

@@ -1,7 +1,12 @@
 // What is answered about what a thief may have seen, and what is left to do about it.
 
 import { Type } from 'typebox';
-import { CAUSES, CHANGE_THERE, REPLACEABLE } from '../../domain/identity/after-theft.ts';
+import {
+  CAUSES,
+  CHANGE_THERE,
+  CHANGE_THERE_OF_GROUP,
+  REPLACEABLE,
+} from '../../domain/identity/after-theft.ts';
 import { DESTINATION_KINDS } from '../../domain/told/notification.ts';
 import { flag, id, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -37,6 +42,20 @@ export const AfterTheft = Type.Object(
       saying(
         'what still works and may be known to somebody else: POST /trading/accounts/{id}/webhook-secret or …/webhook-token replaces it',
       ),
+    ),
+    replace_groups: Type.Array(
+      Type.Object({
+        kind: oneOf(REPLACEABLE),
+        group_id: id('of the group'),
+        group_name: text('as its owner calls it', ['Three accounts']),
+        shown_at: orNull(time('when the secret was last shown to somebody; null: not since then'), {
+          examples: [null],
+        }),
+        change_there: text('what has to be changed on the charting platform with it', [
+          CHANGE_THERE_OF_GROUP.webhook_secret,
+        ]),
+      }),
+      saying('the same of groups: POST /trading/groups/{id}/webhook-secret or …/webhook-token replaces it'),
     ),
     destinations: Type.Array(
       Type.Object({

@@ -146,6 +146,10 @@ const protectionFields = {
   }),
 };
 
+const group_id = orNull(id('of the group whose signal it came from; null: it came to its account alone'), {
+  examples: [null],
+});
+
 const sizeFields = {
   quantity_type: oneOf(QUANTITY_TYPES, { description: 'what `quantity` counts' }),
   sizing: orNull(Sizing, { description: 'null: it counts units, and nothing is computed', examples: [null] }),
@@ -160,6 +164,7 @@ export const OrderResult = Type.Object(
     caused_by: Type.Optional(protectionFields.caused_by),
     unprotected_ms: Type.Optional(protectionFields.unprotected_ms),
     protection: Type.Optional(protectionFields.protection),
+    group_id: Type.Optional(group_id),
     trace: Trace,
   },
   { title: 'OrderResult', description: 'The outcome of a signal, as far as it is known.' },
@@ -204,6 +209,7 @@ const summaryFields = {
   ...orderFields,
   ...protectionFields,
   ...sizeFields,
+  group_id,
   real_money: flag(
     'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
     true,

@@ -38,6 +38,8 @@ export const pageOf = (item: TSchema) =>
     { title: `${(item as TSchemaOptions).title}Page` },
   );
 
+const open = Type.Object({}, { additionalProperties: true });
+
 export const Problem = Type.Object(
   {
     type: Type.String({
@@ -51,6 +53,13 @@ export const Problem = Type.Object(
     code: text('stable, for programs', ['rate_limited']),
     advice: text('for a person: what to do', ['Wait a minute.']),
     request_id: id('tell it to the operator when you ask for help'),
+    group_id: Type.Optional(id('of the group whose signal was refused')),
+    members: Type.Optional(
+      Type.Array(open, saying('of a group’s signal: what became of it at each member, as in GroupResult')),
+    ),
+    orders: Type.Optional(
+      Type.Array(open, saying('of a group’s signal: the orders that it became, as in SignalSummary')),
+    ),
   },
   { title: 'Problem', description: 'What went wrong, as RFC 9457 says.' },
 );

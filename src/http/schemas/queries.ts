@@ -17,6 +17,7 @@ export const SignalsQuery = Type.Object(
   {
     ...page,
     trading_account_id: Type.Optional(uuid),
+    group_id: Type.Optional(uuid),
     outcome: Type.Optional(
       oneOf([...SIGNAL_OUTCOMES, ...SIGNAL_ENDS], {
         description:

@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
+import { memberOrders } from './groups.ts';
 import { GuardVerdict, OrderError, Sizing } from './order-answers.ts';
 import { flag, id, number, orNull, text, time } from './parts.ts';
 import { plannedLegs } from './protection.ts';
@@ -27,6 +28,8 @@ const signalFields = {
   position_before: orNull(number('signed; before that order', 0)),
   fill_price: orNull(number('of that order', 60_000)),
   slippage: orNull(number('against the price that the signal saw', 0)),
+  group_id: orNull(id('of the group that it was sent to; null: to one account'), { examples: [null] }),
+  orders: memberOrders,
   total_ms: orNull(number('from its arrival to the answer', 12)),
   ip_address: text('where it came from', ['52.89.214.238']),
 };
@@ -94,7 +97,31 @@ export const CheckedMessage = Type.Object(
     checks: Verdicts,
     understood,
     ignored,
-    plan: orNull(OrderPlan, { description: 'null: it would give no order' }),
+    plan: orNull(OrderPlan, { description: 'null: it would give no order; of a group, its first member’s' }),
+    members: orNull(
+      Type.Array(
+        Type.Object(
+          {
+            trading_account_id: id('of the member'),
+            checks: Verdicts,
+            plan: orNull(OrderPlan, { description: 'null: it would get no order' }),
+            error: orNull(
+              Type.Object({
+                code: text('why it would be refused', ['account_halted']),
+                detail: text('the same for a person'),
+                advice: text('what to do'),
+              }),
+              { description: 'null: it would be accepted', examples: [null] },
+            ),
+          },
+          { title: 'CheckedMember' },
+        ),
+      ),
+      {
+        description: 'of a group: each member that is enabled; null: it is for one account',
+        examples: [null],
+      },
+    ),
     corrected: orNull(text('to paste; null: the message works as it stands')),
     service: orNull(text('for which the message was written', ['TradersPost']), { examples: [null] }),
     lost: Type.Array(Type.String(), {

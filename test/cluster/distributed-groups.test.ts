@@ -1,0 +1,3 @@
+import { onRealServers } from './distributed.ts';
+
+await onRealServers(['accounts/groups', 'orders/groups']);
