@@ -143,7 +143,9 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     quote: async () => ({ bid: exchange.price(), ask: exchange.price() }),
     saves: {
       save: async (protection) => commit(protection),
-      async record(protection, { leg, fills }) {
+      async record(protection, { leg, fills, left }) {
+        // However late the position is shown: whether all of it is closed decides who stays out.
+        assert.equal(left, exchange.held(), 'what is left is told wrongly');
         const after = commitWith(protection, () => {
           for (const { reason, order } of fills) {
             const name =
@@ -440,6 +442,19 @@ describe('a broker that has one stop of the position', () => {
       [...lived.recorded].map(([id, filled]) => [id, filled]),
       [[before[0]?.clientOrderId, decimal(5)]],
     );
+  });
+});
+
+describe('what a stop has closed', () => {
+  it('is all that was held, though the position is still shown: whoever was stopped out stays out', async () => {
+    const lived = life(WAYS[0] as Ways, wanted(), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    lived.exchange.priced(decimal(85));
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    line.position = async () => decimal(5);
+    await lived.pass();
+    assert.deepEqual([...lived.recorded.values()], [decimal(5)]);
   });
 });
 

@@ -161,8 +161,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       case 'record': {
         const { leg, fills } = step;
         for (const { by, order } of fills) trades.seen(tradedBy(leg, by, order, at));
-        // With what is left of it by now the history tells what was held before.
-        const { quantity: left } = await readHeld();
+        // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
+        const { quantity: shown, isAgreed } = await readHeld();
+        const expected = trades.expected(instrument.symbol);
+        const left = isAgreed || expected === null ? shown : onSide(expected);
         const after = await saves.record(step.protection, {
           leg,
           fills,
@@ -234,8 +236,13 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   async function readHeld(): Promise<Held> {
     const quantity = await line.position(instrument);
     const isAgreed = agrees({ quantity, expected: trades.expected(instrument.symbol) });
-    const onSide = current.side === 'long' ? quantity : negate(quantity);
-    return { quantity: sign(onSide) > 0 ? onSide : ZERO, isAgreed };
+    return { quantity: onSide(quantity), isAgreed };
+  }
+
+  /** Nothing, where the other side is held. */
+  function onSide(position: Decimal): Decimal {
+    const quantity = current.side === 'long' ? position : negate(position);
+    return sign(quantity) > 0 ? quantity : ZERO;
   }
 
   /** As it stands with the broker's answer. */
