@@ -48,6 +48,9 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ...fields<OrderSummary>('deadline_at', 'half_done', 'settled_by'),
     ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms', 'group_id'),
     ['protection', ({ protection }) => protection?.state],
+    field<OrderSummary, 'quantity_type'>('quantity_type'),
+    ['factor', ({ sizing }) => sizing?.factor],
+    ['units', ({ sizing }) => sizing?.units],
   ],
 };
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { components } from '../../web/api/schema.ts';
 import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/story/headline.ts';
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
+import { canRehearse } from '../../web/pages/story/rehearsable.ts';
 import { brokerWords, placedBy, wayOnOf } from '../../web/pages/story/said.ts';
 import { isSettleable, readSaid } from '../../web/pages/story/settleable.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
@@ -357,4 +358,34 @@ test('the ring is filled by what is filled of what was wanted', () => {
     shareOf([leg({ quantity: 1, fill_quantity: null }), leg({ quantity: 1, fill_quantity: 1 })]),
     0.5,
   );
+});
+
+test('an order is told by its units; before they are computed, by what it asked for', () => {
+  const sizing = {
+    quantity_type: 'cash',
+    asked: 500,
+    factor: 2,
+    price: 68_000,
+    equity: null,
+    stop: null,
+    units: 0.014,
+    text: '500 USDT times 2 is 0.014 BTC at 68,000. Fees and slippage are not counted.',
+  } as const;
+  const sized = { ...order({ status: 'rejected', legs: [] }), quantity: 500, quantity_type: 'cash' } as const;
+  const lead = (units: number | null) => orderHeadline({ ...sized, sizing: { ...sizing, units } }, null).lead;
+  assert.equal(lead(0.014), 'Not sold: 0.014 BTCUSDT.P');
+  assert.equal(lead(null), 'Not sold: 1,000 in money of BTCUSDT.P');
+});
+
+test('what is rehearsed is as much as was traded, or else what was asked for', () => {
+  const asked = { ...order({ legs: [] }), quantity: 5 };
+  const sizing = { asked: 5, factor: 1, price: 1, equity: null, stop: null, text: null };
+  const of = (quantity_type: 'cash' | 'risk_cash', units: number | null) =>
+    canRehearse(null, { ...asked, quantity_type, sizing: { ...sizing, quantity_type, units } });
+  const wish = (found: ReturnType<typeof of>) => [found?.quantity, found?.quantity_type];
+  assert.deepEqual(wish(of('cash', 0.3)), [0.3, 'units']);
+  assert.deepEqual(wish(of('cash', null)), [5, 'cash']);
+  assert.deepEqual(wish(of('risk_cash', 0.3)), [0.3, 'units']);
+  assert.equal(of('risk_cash', null), null);
+  assert.deepEqual(wish(canRehearse(null, asked)), [5, 'units']);
 });

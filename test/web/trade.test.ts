@@ -4,11 +4,14 @@ import { answered, type Keep, leavesOpen, press, unanswered } from '../../web/pa
 import { offered } from '../../web/pages/trade/offered.ts';
 import {
   buttonWords,
+  countable,
   driftWarning,
   type Fields,
+  fieldsOf,
   quantityProblem,
   sendsSomething,
   type Wish,
+  wishInWords,
   wishOf,
   worthInWords,
 } from '../../web/pages/trade/wish.ts';
@@ -20,6 +23,7 @@ const fields: Fields = {
   symbol: ' BTCUSDT.P ',
   side: 'sell',
   quantity: '1.50',
+  counts: 'units',
   kind: 'entry',
   simulation: false,
   protection: asksNothing(),
@@ -61,6 +65,22 @@ describe('the order that the fields make', () => {
     });
   });
 
+  it('says what its quantity counts, where that is no units and goes with such an order', () => {
+    const counting = (counts: Fields['counts'], kind: Fields['kind'] = 'entry') =>
+      wishOf({ ...fields, counts, kind })?.quantity_type;
+    assert.equal(counting('units'), undefined);
+    assert.equal(counting('cash'), 'cash');
+    assert.equal(counting('risk_percent'), 'risk_percent');
+    assert.equal(counting('percent_of_position', 'exit'), 'percent_of_position');
+    assert.equal(counting('percent_of_position'), undefined);
+    assert.equal(counting('risk_cash', 'exit'), undefined);
+    assert.equal(counting('cash', 'close'), undefined);
+    assert.deepEqual(countable('exit'), ['units', 'cash', 'percent_of_equity', 'percent_of_position']);
+    const cash = wishOf({ ...fields, quantity: '500', counts: 'cash' }) as Wish;
+    assert.equal(wishInWords(cash), 'sell 500 in money of BTCUSDT.P');
+    assert.deepEqual(wishOf(fieldsOf(cash)), cash);
+  });
+
   it('is never of a number that a double would round', () => {
     assert.equal(readQuantity('123456789.123456'), 123456789.123456);
     assert.equal(readQuantity('123456789.1234567'), null);
@@ -80,6 +100,13 @@ describe('a quantity as typed', () => {
     assert.equal(quantityProblem('0.001', instrument), 'At least 0.002.');
     assert.match(quantityProblem('0,5', null) ?? '', /decimal point/);
     assert.match(quantityProblem('much', null) ?? '', /15 digits/);
+  });
+
+  it('is held against neither where it counts something else, and a part is at most all', () => {
+    assert.equal(quantityProblem('0.0035', instrument, 'cash'), null);
+    assert.equal(quantityProblem('100', instrument, 'percent_of_position'), null);
+    assert.equal(quantityProblem('100.5', instrument, 'percent_of_position'), 'At most 100.');
+    assert.match(quantityProblem('0,5', instrument, 'cash') ?? '', /decimal point/);
   });
 
   it('is worth something only where the price and the contract are known', () => {

@@ -14,12 +14,15 @@ import {
 import { HaltDialog } from '../pages/halt/halt-dialog.tsx';
 import { useHalting } from '../pages/halt/halting.ts';
 import { OverFault } from './over-fault.tsx';
+import type { QuantityType } from './sizes.ts';
 
 export interface TradeDraft {
   readonly accountId?: string;
   readonly symbol?: string;
   readonly action?: 'buy' | 'sell' | 'close';
   readonly quantity?: number;
+  /** What it counts; absent: units. */
+  readonly counts?: QuantityType;
   readonly orderType?: 'entry' | 'exit';
   readonly simulation?: boolean;
 }

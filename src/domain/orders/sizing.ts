@@ -234,3 +234,25 @@ function brief(value: Decimal): string {
 /** What is bought by that name: BTC of BTCUSDT.P. */
 export const unitOf = (symbol: string): string =>
   /^(?:[A-Z0-9_]+:)?(.{2,})(?:USDT|USDC|USD)(?:\.P)?$/.exec(symbol)?.[1] ?? symbol;
+
+const COUNTED: Readonly<Record<Exclude<QuantityType, 'units'>, string>> = {
+  cash: ' in cash',
+  percent_of_equity: ' % of the equity',
+  percent_of_position: ' % of the position',
+  risk_cash: ' in cash, at risk,',
+  risk_percent: ' % of the equity, at risk,',
+};
+
+/** Before a symbol: "2", or, while nobody has computed how many that is, "500 in cash of". */
+export function sizeSaid({
+  quantity,
+  sizing,
+}: {
+  readonly quantity: Decimal;
+  readonly sizing?: Sizing;
+}): string {
+  if (!sizing) return quantity;
+  if (sizing.units !== null && sizing.units !== ZERO) return sizing.units;
+  const times = sizing.factor === ONE ? '' : ` times ${sizing.factor}`;
+  return sizing.type === 'units' ? `${quantity}${times}` : `${quantity}${COUNTED[sizing.type]}${times} of`;
+}

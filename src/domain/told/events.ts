@@ -13,6 +13,7 @@ import {
   type OrderStatus,
   openLeg,
 } from '../orders/order.ts';
+import { sizeSaid } from '../orders/sizing.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
 import { fillTold, protectionEvent, TOLD_OF_PROTECTION, whyClosed } from './protection-events.ts';
 import { span } from './trouble.ts';
@@ -162,12 +163,12 @@ const FAILED = {
 const isFailure = (status: OrderStatus): status is keyof typeof FAILED => Object.hasOwn(FAILED, status);
 
 /** "Buy 2 BTCUSDT". Who closes or aligns names no quantity. */
-function asked({ action, quantity, ...order }: Order): string {
+function asked({ action, ...order }: Order): string {
   const words = ACTION_WORDS[action];
   const symbol = isUnknownSymbol(order) ? 'of a symbol that the broker does not have' : order.symbol;
-  return quantity === ZERO || action === 'sync'
+  return order.quantity === ZERO || action === 'sync'
     ? `${words} ${oneLine(symbol)}`
-    : `${words} ${quantity} ${oneLine(symbol)}`;
+    : `${words} ${sizeSaid(order)} ${oneLine(symbol)}`;
 }
 
 /** Nobody's but the sender's: it is quoted to nobody. */

@@ -15,6 +15,7 @@ import {
 import type { AccountId, OrderId, Timestamp } from '../ids.ts';
 import { isHalfDone } from '../orders/half-done.ts';
 import { type Leg, mainLeg, type Order } from '../orders/order.ts';
+import { sizeSaid } from '../orders/sizing.ts';
 
 /** The worst first. */
 export const TROUBLES = [
@@ -174,7 +175,7 @@ function openedOf(order: Order): string {
 function asked(order: Order): string {
   const leg = mainLeg(order);
   const done = leg === undefined ? 'traded' : leg.side === 'buy' ? 'bought' : 'sold';
-  return `${leg?.quantity ?? order.quantity} ${order.symbol} ${done}`;
+  return `${leg?.quantity ?? sizeSaid(order)} ${order.symbol} ${done}`;
 }
 
 const sent = (order: Order): string => {

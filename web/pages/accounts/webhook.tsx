@@ -33,6 +33,17 @@ export function Webhook({ account }: { readonly account: Account }) {
             return 'value' in typed ? { value: { max_request_age: typed.value } } : typed;
           }}
         />
+        <FieldRow
+          account={account}
+          name="Sizes times"
+          label="What the sizes of its signals are multiplied with"
+          stored={plain(account.quantity_multiplier)}
+          unit="then rounded down: entries, exits and targets, not what you order by hand"
+          read={(text) => {
+            const typed = readNumber(text, { least: 0, above: true, most: 1000 });
+            return 'value' in typed ? { value: { quantity_multiplier: typed.value } } : typed;
+          }}
+        />
         <Certificate account={account} />
         <Silence account={account} />
       </dl>

@@ -5,6 +5,7 @@ import { counted, Figure, Side, Unreal, unrealWord } from '../../parts/figures.t
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Section } from '../../parts/page.tsx';
+import type { QuantityType } from '../../parts/sizes.ts';
 import styles from './check.module.css';
 import type { Checked } from './remarks.ts';
 
@@ -21,10 +22,11 @@ export function Plan({
 }) {
   const { openTrade } = useOver();
   const { plan, understood } = checked;
-  const { action, symbol, quantity, order_type } = (understood ?? {}) as {
+  const { action, symbol, quantity, quantity_type, order_type } = (understood ?? {}) as {
     action?: 'buy' | 'sell' | 'close';
     symbol?: string;
     quantity?: number;
+    quantity_type?: QuantityType;
     order_type?: 'entry' | 'exit' | null;
   };
   const unreal = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
@@ -42,6 +44,7 @@ export function Plan({
           <p className={styles.say}>
             {plan.text} <Unreal word={unreal} />
           </p>
+          {plan.sizing?.text && <p className="quiet">{plan.sizing.text}</p>}
           <Legs legs={plan.legs} symbol={symbol ?? ''} />
           <Guards guards={plan.guards} />
         </div>
@@ -63,6 +66,7 @@ export function Plan({
                 symbol,
                 action,
                 ...(quantity ? { quantity } : {}),
+                ...(quantity_type ? { counts: quantity_type } : {}),
                 ...(order_type ? { orderType: order_type } : {}),
                 simulation: true,
               })

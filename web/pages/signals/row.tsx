@@ -7,6 +7,7 @@ import { type Happened, happened, type Order, orderHappened, type Signal } from 
 import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
+import { unitsOf } from '../../parts/sizes.ts';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
@@ -67,7 +68,7 @@ export const OrderRow = memo(function OrderRow({
       account={account}
       unreal={unrealOf(order, account ?? undefined)}
       action={order.action}
-      quantity={order.quantity}
+      quantity={unitsOf(order)}
       symbol={order.symbol}
       status={order.status}
       what={orderHappened(order)}

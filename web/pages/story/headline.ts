@@ -14,6 +14,7 @@ import {
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { CLOSED } from '../../parts/protection/words.ts';
 import { reasonOf } from '../../parts/reasons.ts';
+import { type QuantityType, sizeInWords } from '../../parts/sizes.ts';
 
 type Schemas = components['schemas'];
 type Order = Schemas['OrderRecord'];
@@ -24,6 +25,8 @@ export interface Understood {
   readonly action: string;
   readonly symbol: string;
   readonly quantity: number | null;
+  /** Absent: units. */
+  readonly quantity_type?: QuantityType;
   readonly operation: string;
   readonly order_type: string | null;
   readonly target: number | null;
@@ -80,9 +83,9 @@ function protectHeadline({ symbol, status, error }: Order): Headline {
 function tradeHeadline(order: Order, tick: number | null): Headline {
   const { symbol, status, legs, error } = order;
   const filled = legs.reduce((sum, leg) => plus(sum, leg.fill_quantity ?? 0), 0);
-  const wanted = legs.length > 0 ? legs.reduce((sum, leg) => plus(sum, leg.quantity), 0) : order.quantity;
   const words = WORDS[sideOf(order)];
-  const what = wanted > 0 ? `${figure(wanted)} ${symbol}` : symbol;
+  const wanted = legs.reduce((sum, leg) => plus(sum, leg.quantity), 0);
+  const what = legs.length > 0 ? `${figure(wanted)} ${symbol}` : sizeInWords(order);
   const why = error ? clause(error.message) : null;
   switch (status) {
     case 'filled':
@@ -140,10 +143,9 @@ function wasNow(order: Order): string {
 }
 
 function unknown(order: Order): Headline {
-  const { legs, symbol, quantity, verification } = order;
+  const { legs, symbol, verification } = order;
   const open = legs.find(({ status }) => status === 'unknown') ?? legs.at(-1);
-  const size = open?.quantity ?? quantity;
-  const what = size > 0 ? `${figure(size)} ${symbol}` : symbol;
+  const what = open ? `${figure(open.quantity)} ${symbol}` : sizeInWords(order);
   const lead = `Is ${what} ${WORDS[open?.side ?? sideOf(order)].open} or not?`;
   if (waitedInBackup(order))
     return {

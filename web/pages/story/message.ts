@@ -4,6 +4,7 @@
 import type { components } from '../../api/schema.ts';
 import { figure } from '../../parts/numbers.ts';
 import { shareInWords } from '../../parts/protection/money.ts';
+import { COUNTS, countedInWords } from '../../parts/sizes.ts';
 import { clockTime } from '../../parts/times.ts';
 import { type SignalRecord, understoodOf } from './headline.ts';
 
@@ -86,8 +87,10 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
     case 'quantity':
       if (followsTarget) return { words: 'recorded, not used: the target decides', isLess: true };
       return quantity
-        ? { words: figure(quantity) }
+        ? { words: countedInWords(quantity, understood.quantity_type ?? 'units') }
         : { words: 'not used: what is held is closed', isLess: true };
+    case 'quantity_type':
+      return { words: COUNTS[understood.quantity_type ?? 'units'] };
     case 'order_type':
       return understood.order_type === null ? NOTHING : { words: understood.order_type };
     case 'market_position': {

@@ -6,38 +6,10 @@ import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { newKey } from '../../parts/new-key.ts';
-import { figure } from '../../parts/numbers.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import type { SignalRecord } from './headline.ts';
+import { countedInWords } from '../../parts/sizes.ts';
+import type { Wish } from './rehearsable.ts';
 import styles from './story.module.css';
-
-type Order = Schemas['OrderRecord'];
-
-interface Wish {
-  readonly trading_account_id: string;
-  readonly action: Order['action'];
-  readonly symbol: string;
-  readonly quantity: number | null;
-  readonly order_type: Order['order_type'];
-  /** The strategy said where it stands; an order by hand cannot. */
-  readonly hadTarget: boolean;
-}
-
-/** null: there is nothing to rehearse, or nothing that can be said without a strategy. */
-export function canRehearse(signal: SignalRecord | null, order: Order | null): Wish | null {
-  const { action, symbol, trading_account_id, quantity } = order ?? signal ?? {};
-  // What protection closed, and what only changed it, is nothing that an order could do again.
-  if (order?.source === 'protection' || action === 'protect') return null;
-  if (!action || !symbol || !trading_account_id || action === 'sync') return null;
-  return {
-    trading_account_id,
-    action: action as Order['action'],
-    symbol,
-    quantity: quantity || null,
-    order_type: order?.order_type ?? null,
-    hadTarget: order !== null && order.market_position !== null,
-  };
-}
 
 export function Rehearse({
   wish,
@@ -51,8 +23,10 @@ export function Rehearse({
   const navigate = useNavigate();
   // One wish is one order, however often it is clicked or sent again.
   const [key] = useState(() => newKey());
-  const { trading_account_id, action, symbol, quantity, order_type } = wish;
-  const words = `${action.replaceAll('_', ' ')} ${quantity === null ? '' : `${figure(quantity)} `}${symbol}`;
+  const { trading_account_id, action, symbol, quantity, quantity_type, order_type } = wish;
+  const isUnits = quantity_type === 'units';
+  const size = quantity === null ? '' : `${countedInWords(quantity, quantity_type)}${isUnits ? '' : ' of'} `;
+  const words = `${action.replaceAll('_', ' ')} ${size}${symbol}`;
   const rehearse = useMutation({
     mutationFn: () =>
       read(
@@ -64,6 +38,7 @@ export function Rehearse({
             symbol,
             simulation: true,
             ...(quantity !== null && { quantity }),
+            ...(quantity !== null && !isUnits && { quantity_type }),
             ...(order_type !== null && { order_type }),
           },
         }),

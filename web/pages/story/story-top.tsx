@@ -14,7 +14,8 @@ import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import type { Headline } from './headline.ts';
 import { LookNow } from './look-now.tsx';
 import { aroundOrder, auditOf, besideSignal } from './queries.ts';
-import { canRehearse, Rehearse } from './rehearse.tsx';
+import { canRehearse } from './rehearsable.ts';
+import { Rehearse } from './rehearse.tsx';
 import { placedBy, type WayOn, wayOnOf } from './said.ts';
 import { Settle } from './settle.tsx';
 import styles from './story.module.css';
@@ -113,6 +114,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
             </span>
           )}
         </p>
+        {order?.sizing?.text && <p className={styles.advice}>{order.sizing.text}</p>}
         {wayOn && <Advice wayOn={wayOn} />}
       </header>
       {rehearses && wish && <Rehearse wish={wish} account={account} onClose={() => setRehearses(false)} />}

@@ -7,6 +7,7 @@ import { Side } from '../../parts/figures.tsx';
 import { positionAfter } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
+import { sizeInWords } from '../../parts/sizes.ts';
 import { When } from '../../parts/when.tsx';
 import { aroundOrder, auditOf } from './queries.ts';
 import styles from './story.module.css';
@@ -62,8 +63,7 @@ export function Ties({ order }: { readonly order: Order }) {
             <li>
               <span className="quiet">this</span>
               <b>
-                <When at={order.submitted_at} milliseconds /> {order.action}{' '}
-                {order.quantity ? figure(order.quantity) : ''} {order.symbol}
+                <When at={order.submitted_at} milliseconds /> {order.action} {sizeInWords(order)}
               </b>
             </li>
             <li>

@@ -11,6 +11,7 @@ import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
+import { unitsOf } from '../../parts/sizes.ts';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './latest-signals.module.css';
@@ -152,7 +153,8 @@ function SignalRow({
   readonly order: Schemas['OrderSummary'] | undefined;
   readonly account: Schemas['AccountToday'] | undefined;
 }) {
-  const { id, arrived_at, action, quantity, symbol } = signal;
+  const { id, arrived_at, action, symbol } = signal;
+  const quantity = order ? unitsOf(order) : signal.quantity;
   const word = unrealOf(signal, account && { ...account, broker: account.broker_name });
   const { text: what, code } = happened(signal, order ?? null);
   return (

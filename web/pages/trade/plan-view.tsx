@@ -67,6 +67,7 @@ function Plan({
   return (
     <>
       <p className={`${drawer.say} ${styles.say}`}>{sidesIn(plan.text)}</p>
+      {plan.sizing?.text && <p className={drawer.remark}>{plan.sizing.text}</p>}
       {plan.legs.length > 0 && (
         <table className={`table dense ${styles.legs}`}>
           <thead className="unseen">

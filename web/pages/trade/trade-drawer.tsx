@@ -33,6 +33,7 @@ const startOf = ({
   symbol = '',
   action,
   quantity,
+  counts = 'units',
   orderType = 'entry',
   simulation = false,
 }: TradeDraft): Fields => ({
@@ -40,6 +41,7 @@ const startOf = ({
   symbol,
   side: action === 'sell' ? 'sell' : 'buy',
   quantity: quantity === undefined ? '' : typed(quantity),
+  counts,
   kind: action === 'close' ? 'close' : orderType,
   simulation,
   protection: asksNothing(),

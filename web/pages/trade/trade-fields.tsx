@@ -5,10 +5,11 @@ import { type ReactNode, useId } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import drawer from '../../parts/drawer.module.css';
 import { figure, Held, unrealWord } from '../../parts/figures.tsx';
+import { COUNTS } from '../../parts/sizes.ts';
 import { When } from '../../parts/when.tsx';
 import { SymbolField } from './symbol-field.tsx';
 import styles from './trade-drawer.module.css';
-import { type Fields, quantityProblem, worthInWords } from './wish.ts';
+import { countable, countsOf, type Fields, quantityProblem, worthInWords } from './wish.ts';
 
 interface TradeFieldsProps {
   readonly fields: Fields;
@@ -38,8 +39,10 @@ export function TradeFields(props: TradeFieldsProps) {
   const isClose = fields.kind === 'close';
   // A paper account has no real money to choose.
   const own = wordOf(accounts.find((account) => account.id === fields.accountId)) ?? 'real';
-  const problem = isClose ? null : quantityProblem(fields.quantity, instrument);
-  const worth = isClose ? null : worthInWords(quantity, instrument, position?.last_price ?? null, currency);
+  const counts = countsOf(fields);
+  const problem = isClose ? null : quantityProblem(fields.quantity, instrument, counts);
+  const isUnits = !isClose && counts === 'units';
+  const worth = !isUnits ? null : worthInWords(quantity, instrument, position?.last_price ?? null, currency);
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       <fieldset disabled={isLocked}>
@@ -96,6 +99,20 @@ export function TradeFields(props: TradeFieldsProps) {
             aria-describedby={`${remarksId}-quantity`}
             onChange={({ target }) => onChange({ quantity: target.value })}
           />
+        </Field>
+        <Field label="It counts" id={`${id}-counts`}>
+          <select
+            id={`${id}-counts`}
+            value={counts}
+            disabled={isClose}
+            onChange={({ target }) => onChange({ counts: target.value as Fields['counts'] })}
+          >
+            {countable(fields.kind).map((type) => (
+              <option key={type} value={type}>
+                {COUNTS[type]}
+              </option>
+            ))}
+          </select>
         </Field>
         <Either
           label="As"

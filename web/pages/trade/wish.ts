@@ -4,6 +4,7 @@ import type { components } from '../../api/schema.ts';
 import { isMultipleOf, minus, plus, readQuantity, times, typed } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { type Asked, askedFrom, type Sent, sentOf } from '../../parts/protection/asked.ts';
+import { COUNTS, countedInWords, type QuantityType } from '../../parts/sizes.ts';
 
 type Schemas = components['schemas'];
 
@@ -16,6 +17,8 @@ export interface Fields {
   readonly side: 'buy' | 'sell';
   /** As typed. */
   readonly quantity: string;
+  /** What that counts. */
+  readonly counts: QuantityType;
   readonly kind: Kind;
   readonly simulation: boolean;
   /** Of an entry. */
@@ -28,6 +31,8 @@ export interface Wish extends Sent {
   readonly action: 'buy' | 'sell' | 'close';
   readonly symbol: string;
   readonly quantity?: number;
+  /** Absent: units. */
+  readonly quantity_type?: QuantityType;
   readonly order_type?: 'entry' | 'exit';
   readonly simulation: boolean;
 }
@@ -44,15 +49,30 @@ export function wishOf(fields: Fields): Wish | null {
   const quantity = readQuantity(fields.quantity);
   if (quantity === null) return null;
   const protection = fields.kind === 'entry' ? sentOf(fields.protection) : {};
-  return { ...common, action: fields.side, quantity, order_type: fields.kind, ...protection };
+  const counts = countsOf(fields);
+  const sized = counts === 'units' ? { quantity } : { quantity, quantity_type: counts };
+  return { ...common, action: fields.side, ...sized, order_type: fields.kind, ...protection };
 }
+
+/** What a quantity may count with such an order: a part of the position to leave it, a loss to enter. */
+export const countable = (kind: Kind): readonly QuantityType[] =>
+  (Object.keys(COUNTS) as QuantityType[]).filter((type) =>
+    kind === 'entry' ? type !== 'percent_of_position' : !type.startsWith('risk'),
+  );
+
+/** What was chosen for another kind of order says nothing of this one. */
+export const countsOf = ({ counts, kind }: Pick<Fields, 'counts' | 'kind'>): QuantityType =>
+  countable(kind).includes(counts) ? counts : 'units';
 
 /** Two wishes are one intent where they would be one order. */
 export const sameWish = (a: Wish | null, b: Wish | null): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Before any plan: `sell 1.5 BTCUSDT.P`, `close BTCUSDT.P`. */
-export const wishInWords = ({ action, quantity, symbol, simulation }: Wish): string =>
-  `${action}${quantity === undefined ? '' : ` ${figure(quantity)}`} ${symbol}${simulation ? ', simulated' : ''}`;
+export function wishInWords({ action, quantity, quantity_type = 'units', symbol, simulation }: Wish): string {
+  const of = quantity_type === 'units' ? '' : ' of';
+  const size = quantity === undefined ? '' : ` ${countedInWords(quantity, quantity_type)}${of}`;
+  return `${action}${size} ${symbol}${simulation ? ', simulated' : ''}`;
+}
 
 /** The fields that make this order. */
 export const fieldsOf = (wish: Wish): Fields => ({
@@ -60,20 +80,26 @@ export const fieldsOf = (wish: Wish): Fields => ({
   symbol: wish.symbol,
   side: wish.action === 'close' ? 'buy' : wish.action,
   quantity: wish.quantity === undefined ? '' : typed(wish.quantity),
+  counts: wish.quantity_type ?? 'units',
   kind: wish.action === 'close' ? 'close' : (wish.order_type ?? 'entry'),
   simulation: wish.simulation,
   protection: askedFrom(wish),
 });
 
 /** What is wrong with the quantity as typed; null: nothing, or nothing is typed yet. */
-export function quantityProblem(text: string, instrument: Instrument | null): string | null {
+export function quantityProblem(
+  text: string,
+  instrument: Instrument | null,
+  counts: QuantityType = 'units',
+): string | null {
   if (text.trim() === '') return null;
   const quantity = readQuantity(text);
   if (quantity === null)
     return text.includes(',')
       ? 'Write it with a decimal point and without commas, such as 0.5.'
       : 'A number above zero, of at most 15 digits.';
-  if (instrument === null) return null;
+  if (counts === 'percent_of_position' && quantity > 100) return 'At most 100.';
+  if (instrument === null || counts !== 'units') return null;
   if (quantity < instrument.min_quantity) return `At least ${figure(instrument.min_quantity)}.`;
   if (!isMultipleOf(quantity, instrument.quantity_step))
     return `In steps of ${figure(instrument.quantity_step)}.`;
