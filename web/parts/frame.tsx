@@ -19,6 +19,7 @@ const PAGES = [
   { to: '/positions', name: 'Positions' },
   { to: '/performance', name: 'Performance' },
   { to: '/accounts', name: 'Accounts' },
+  { to: '/groups', name: 'Groups' },
   { to: '/check', name: 'Check' },
   { to: '/security', name: 'Security' },
   { to: '/notifications', name: 'Notifications' },

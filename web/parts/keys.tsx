@@ -18,6 +18,7 @@ const GO: Places = {
   p: { to: '/positions', name: 'Positions' },
   f: { to: '/performance', name: 'Performance' },
   a: { to: '/accounts', name: 'Accounts' },
+  r: { to: '/groups', name: 'Groups' },
   c: { to: '/check', name: 'Check' },
   y: { to: '/security', name: 'Security' },
   n: { to: '/notifications', name: 'Notifications' },
