@@ -145,7 +145,15 @@ for (const [because, secure] of Object.entries(WAYS))
     const { world, clock, owner, thief, account, destination, read } = house;
     assert.deepEqual(await read(), {
       ...{ secured_at: null, because: null, exposed_since: null },
-      ...{ replace: [], destinations: [], accounts: [], api_keys: [], deeds: [], sign_ins: [] },
+      ...{
+        replace: [],
+        replace_groups: [],
+        destinations: [],
+        accounts: [],
+        api_keys: [],
+        deeds: [],
+        sign_ins: [],
+      },
     });
     assert.equal(await house.signal({ action: 'buy' }), 'filled');
     const began = timestamp(clock.now());

@@ -32,8 +32,8 @@ import {
   strategyMessage,
   syncScript,
   withSecret,
-} from '../../web/pages/accounts/message.ts';
-import { plain, readNumber, readOptional } from '../../web/pages/accounts/numbers.ts';
+} from '../../web/parts/settings/message.ts';
+import { plain, readNumber, readOptional } from '../../web/parts/settings/numbers.ts';
 import { sealCredentials } from '../../web/pages/accounts/seal.ts';
 import {
   type Account,

@@ -39,6 +39,12 @@ export const accounts = queryOptions({
 const readAccounts = (cursor: string | null) =>
   read(api.GET('/trading/accounts', { params: { query: { limit: 200, ...(cursor ? { cursor } : {}) } } }));
 
+export const groups = queryOptions({
+  queryKey: ['groups'],
+  // Fifty at the most.
+  queryFn: async () => (await read(api.GET('/trading/groups', { params: { query: { limit: 200 } } }))).items,
+});
+
 /** What an account trades through, and how it is opened: by the connectors' own description. */
 export const brokers = queryOptions({
   queryKey: ['brokers'],

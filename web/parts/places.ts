@@ -19,6 +19,7 @@ const PLACES: readonly Place[] = [
   { to: '/positions', name: 'Positions', key: 'p' },
   { to: '/accounts', name: 'Accounts', key: 'a' },
   { to: '/performance', name: 'Performance', key: 'f' },
+  { to: '/groups', name: 'Groups', key: 'r' },
   { to: '/check', name: 'Check', key: 'c' },
   { to: '/notifications', name: 'Notifications', key: 'n' },
   { to: '/security', name: 'Security', key: 'y' },

@@ -7,13 +7,13 @@ import { counted, Figure, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { useTitle } from '../../parts/page.tsx';
+import { MessageToPaste } from '../../parts/settings/paste.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { When } from '../../parts/when.tsx';
-import styles from './accounts.module.css';
 import { Broker } from './broker.tsx';
-import { useToday } from './change.ts';
+import { useSecret, useToday } from './change.ts';
 import { GuardRows } from './guards-section.tsx';
 import { PaperRows } from './paper.tsx';
-import { MessageToPaste } from './paste.tsx';
 import { ProtectionRows } from './protection.tsx';
 import { Stop } from './stop.tsx';
 import { Webhook } from './webhook.tsx';
@@ -21,6 +21,7 @@ import { type Account, headingOf, standingOf } from './words.ts';
 
 export function AccountView({ account }: { readonly account: Account }) {
   const { id } = account;
+  const secret = useSecret(account);
   const isConnected = account.broker_credentials_verified;
   const money = useQuery({ ...balance(id), enabled: isConnected });
   const held = useQuery({ ...positions(id), enabled: isConnected });
@@ -29,7 +30,7 @@ export function AccountView({ account }: { readonly account: Account }) {
     <div>
       <Top account={account} money={money.data} />
       {isBare && <Broker account={account} />}
-      <MessageToPaste account={account} />
+      <MessageToPaste id={id} secret={secret} />
       <Webhook account={account} />
       {!isBare && <Broker account={account} />}
       <GuardRows

@@ -7,8 +7,8 @@ import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { AccountView } from './account.tsx';
-import styles from './accounts.module.css';
 import { AddAccount } from './add.tsx';
 import { type Account, type Standing, standingOf } from './words.ts';
 

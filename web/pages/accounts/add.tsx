@@ -7,7 +7,7 @@ import { api, read, type Schemas } from '../../api/client.ts';
 import { accounts, brokers } from '../../api/queries.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './accounts.module.css';
+import styles from '../../parts/settings/settings.module.css';
 import { CredentialFields } from './broker.tsx';
 import { useCredentials } from './change.ts';
 import type { Account } from './words.ts';

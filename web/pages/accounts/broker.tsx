@@ -6,10 +6,11 @@ import type { Schemas } from '../../api/client.ts';
 import { brokers } from '../../api/queries.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { When } from '../../parts/when.tsx';
-import styles from './accounts.module.css';
 import { useChange, useCredentials, useToday, useVerify, useWarnings } from './change.ts';
-import { FieldRow, Row, Saved } from './row.tsx';
+import { FieldRow } from './row.tsx';
 import type { Account } from './words.ts';
 
 export function Broker({ account }: { readonly account: Account }) {

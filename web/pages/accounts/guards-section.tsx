@@ -3,7 +3,8 @@
 import { figure } from '../../parts/figures.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './accounts.module.css';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useChange } from './change.ts';
 import {
   guardText,
@@ -16,7 +17,7 @@ import {
 } from './guards.ts';
 import { Hours } from './hours-row.tsx';
 import { Pauses } from './pauses-row.tsx';
-import { FieldRow, Row, Saved } from './row.tsx';
+import { FieldRow } from './row.tsx';
 import type { Account } from './words.ts';
 
 interface GuardsProps {

@@ -1,7 +1,7 @@
 // The guards: their units, what they mean, what is sensible where none is set, and how they are typed.
 
 import type { components } from '../../api/schema.ts';
-import { type Bounds, plain, readNumber, type Typed } from './numbers.ts';
+import { type Bounds, plain, readNumber, type Typed } from '../../parts/settings/numbers.ts';
 
 export type Guards = components['schemas']['Guards'];
 type PerSymbol = Readonly<Record<string, number>>;

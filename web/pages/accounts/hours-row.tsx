@@ -1,10 +1,10 @@
 // The guard `trading_hours`: windows of the week in a time zone.
 
 import { useState } from 'react';
-import styles from './accounts.module.css';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useChange } from './change.ts';
 import { DAYS, type Day, hoursInWords, readHours, type TradingHours, type Window } from './hours.ts';
-import { Row, Saved } from './row.tsx';
 import type { Account } from './words.ts';
 
 const WEEK: Window = { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '09:30', to: '16:00' };

@@ -1,7 +1,7 @@
 // Trading hours and pauses, in words and as they are typed.
 
+import type { Typed } from '../../parts/settings/numbers.ts';
 import type { Guards } from './guards.ts';
-import type { Typed } from './numbers.ts';
 
 export type TradingHours = NonNullable<Guards['trading_hours']>;
 export type Window = TradingHours['windows'][number];

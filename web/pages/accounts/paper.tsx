@@ -1,10 +1,11 @@
 // How a paper account behaves: the bad days that anyone can rehearse.
 
 import { Section } from '../../parts/page.tsx';
-import styles from './accounts.module.css';
+import { plain, readNumber } from '../../parts/settings/numbers.ts';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useChange } from './change.ts';
-import { plain, readNumber } from './numbers.ts';
-import { FieldRow, Row, Saved } from './row.tsx';
+import { FieldRow } from './row.tsx';
 import type { Account } from './words.ts';
 
 type Paper = NonNullable<Account['paper']>;

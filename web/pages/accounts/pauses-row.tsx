@@ -2,10 +2,10 @@
 
 import { type FormEvent, useState } from 'react';
 import { serverNow } from '../../api/clock.ts';
-import styles from './accounts.module.css';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useChange } from './change.ts';
 import { type Pause, pauseInWords, readPause, withPause } from './hours.ts';
-import { Row, Saved } from './row.tsx';
 import type { Account } from './words.ts';
 
 export function Pauses({ account }: { readonly account: Account }) {

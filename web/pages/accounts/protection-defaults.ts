@@ -7,7 +7,7 @@ import {
   type DefaultsOf,
   defaultText,
 } from '../../parts/protection/defaults.ts';
-import type { Typed } from './numbers.ts';
+import type { Typed } from '../../parts/settings/numbers.ts';
 
 const DISTANCE = /^\d+(?:\.\d+)?\s*(?:%|t|ticks?|p|points?)$/i;
 const SHARED = /^(\d+(?:\.\d+)?)\s*%?\s+at\s+(.+)$/i;

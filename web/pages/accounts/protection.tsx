@@ -3,10 +3,11 @@
 import { type FormEvent, useState } from 'react';
 import { Section } from '../../parts/page.tsx';
 import { type Defaulted, defaultsOf, defaultText, EVERY } from '../../parts/protection/defaults.ts';
-import styles from './accounts.module.css';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { type Change, useChange } from './change.ts';
 import { defaultsInWords, readDefault, withDefault } from './protection-defaults.ts';
-import { FieldRow, Row, Saved } from './row.tsx';
+import { FieldRow } from './row.tsx';
 import type { Account } from './words.ts';
 
 const ROWS: readonly { readonly name: Defaulted; readonly meaning: string }[] = [

@@ -12,10 +12,10 @@ import { counted, Held } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Row } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useNow, When } from '../../parts/when.tsx';
-import styles from './accounts.module.css';
 import { keep, of, useToday } from './change.ts';
-import { Row } from './row.tsx';
 import type { Account } from './words.ts';
 
 interface StopProps {

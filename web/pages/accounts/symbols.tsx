@@ -5,9 +5,9 @@ import { type FormEvent, useDeferredValue, useId, useState } from 'react';
 import { symbols } from '../../api/broker-reads.ts';
 import { brokers } from '../../api/queries.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './accounts.module.css';
+import { Row, Saved } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
 import { useChange } from './change.ts';
-import { Row, Saved } from './row.tsx';
 import { type Account, MOST_SYMBOLS, readSymbols, symbolsInWords } from './words.ts';
 
 export function AllowedSymbols({ account }: { readonly account: Account }) {

@@ -1,17 +1,17 @@
 // The webhook: where alerts go, what proves them, and which of them are taken.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { CopyMark } from '../../parts/copy.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './accounts.module.css';
+import { MASKED } from '../../parts/settings/message.ts';
+import { plain, readNumber, readOptional } from '../../parts/settings/numbers.ts';
+import { Row } from '../../parts/settings/row.tsx';
+import styles from '../../parts/settings/settings.module.css';
+import { Sure } from '../../parts/settings/sure.tsx';
 import { keep, of, useChange, useSecret } from './change.ts';
-import { MASKED } from './message.ts';
-import { plain, readNumber, readOptional } from './numbers.ts';
-import { FieldRow, Row } from './row.tsx';
+import { FieldRow } from './row.tsx';
 import { AllowedSymbols } from './symbols.tsx';
 import { type Account, inSeconds, inUnits } from './words.ts';
 
@@ -145,42 +145,6 @@ function Secret({ account }: { readonly account: Account }) {
         </Sure>
       )}
     </Row>
-  );
-}
-
-interface SureProps {
-  readonly title: string;
-  /** The whole of what the button does. */
-  readonly does: string;
-  readonly mutation: {
-    readonly isPending: boolean;
-    readonly error: unknown;
-    readonly mutate: () => void;
-  };
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}
-
-/** Says what stops working, and asks once. */
-function Sure({ title, does, mutation, onClose, children }: SureProps) {
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <p>{children}</p>
-      {mutation.error ? <ProblemNote fault={mutation.error} /> : null}
-      <div className={styles.choices}>
-        <button type="button" className="button" data-first onClick={onClose}>
-          Keep it
-        </button>
-        <button
-          type="button"
-          className="button"
-          disabled={mutation.isPending}
-          onClick={() => mutation.mutate()}
-        >
-          {does}
-        </button>
-      </div>
-    </Dialog>
   );
 }
 

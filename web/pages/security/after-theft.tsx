@@ -4,7 +4,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
-import { accounts } from '../../api/queries.ts';
+import { accounts, groups } from '../../api/queries.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -16,7 +16,28 @@ import styles from './security.module.css';
 import { BECAUSE, deviceInWords, OFFERED } from './words.ts';
 
 type Found = Schemas['AfterTheft'];
-type Offer = Found['replace'][number];
+/** Of an account, or of a group. */
+interface Offer {
+  readonly kind: Found['replace'][number]['kind'];
+  readonly of: 'accounts' | 'groups';
+  readonly id: string;
+  readonly name: string;
+  readonly shown_at: string | null;
+  readonly change_there: string;
+}
+
+const ofAccount = (offer: Found['replace'][number]): Offer => ({
+  ...offer,
+  of: 'accounts',
+  id: offer.trading_account_id,
+  name: offer.account_name,
+});
+const ofGroup = (offer: Found['replace_groups'][number]): Offer => ({
+  ...offer,
+  of: 'groups',
+  id: offer.group_id,
+  name: offer.group_name,
+});
 
 interface Replaced extends Offer {
   readonly value: string;
@@ -27,7 +48,8 @@ export function AfterTheft() {
   const [replaced, setReplaced] = useState<Replaced | null>(null);
   if (error) return <ProblemNote fault={error} />;
   if (!data?.secured_at || !data.because) return null;
-  const { replace, destinations } = data;
+  const { destinations } = data;
+  const replace: readonly Offer[] = [...data.replace.map(ofAccount), ...data.replace_groups.map(ofGroup)];
   if (replace.length + destinations.length === 0 && !replaced) return null;
   return (
     <Section title="After a theft" more={<span className="quiet">until all of it is done</span>}>
@@ -49,11 +71,7 @@ export function AfterTheft() {
       {replaced && <NewOne replaced={replaced} />}
       <dl className={`rows ${styles.rows}`}>
         {replace.map((offer) => (
-          <OfferRow
-            key={`${offer.kind} ${offer.trading_account_id}`}
-            offer={offer}
-            onReplaced={setReplaced}
-          />
+          <OfferRow key={`${offer.kind} ${offer.id}`} offer={offer} onReplaced={setReplaced} />
         ))}
         {destinations.map((destination) => (
           <DestinationRow key={destination.id} destination={destination} />
@@ -68,7 +86,7 @@ function NewOne({ replaced }: { readonly replaced: Replaced }) {
   return (
     <div className="once" role="status">
       <p>
-        <b>{replaced.account_name}</b> has a new {OFFERED[replaced.kind]}. {replaced.change_there}
+        <b>{replaced.name}</b> has a new {OFFERED[replaced.kind]}. {replaced.change_there}
         <br />
         <code>{replaced.value}</code>
       </p>
@@ -86,16 +104,21 @@ interface OfferRowProps {
 
 function OfferRow({ offer, onReplaced }: OfferRowProps) {
   const readAgain = useReadAgain();
-  const { kind, trading_account_id: id, account_name: name, shown_at } = offer;
+  const { kind, id, name, shown_at } = offer;
   const replace = useMutation({
     async mutationFn() {
       const of = { params: { path: { id } } };
+      const isGroup = offer.of === 'groups';
       if (kind === 'webhook_token')
-        return (await read(api.POST('/trading/accounts/{id}/webhook-token', of))).webhook_url;
-      return (await read(api.POST('/trading/accounts/{id}/webhook-secret', of))).webhook_secret;
+        return isGroup
+          ? (await read(api.POST('/trading/groups/{id}/webhook-token', of))).webhook_url
+          : (await read(api.POST('/trading/accounts/{id}/webhook-token', of))).webhook_url;
+      return isGroup
+        ? (await read(api.POST('/trading/groups/{id}/webhook-secret', of))).webhook_secret
+        : (await read(api.POST('/trading/accounts/{id}/webhook-secret', of))).webhook_secret;
     },
     onSuccess: (value) => onReplaced({ ...offer, value }),
-    onSettled: () => readAgain(afterTheft.queryKey, accounts.queryKey),
+    onSettled: () => readAgain(afterTheft.queryKey, accounts.queryKey, groups.queryKey),
   });
   return (
     <div>

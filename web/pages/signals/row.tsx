@@ -1,9 +1,13 @@
 // A line of the list: what arrived, and what became of it. The whole of it opens the story.
 
+import { useQuery } from '@tanstack/react-query';
 import { memo, useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import { accounts as allAccounts, groups as allGroups } from '../../api/queries.ts';
 import { DeletedAccount, Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { takenBy, whatHappened } from '../../parts/group-words.ts';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
+import { Mark } from '../../parts/marks.tsx';
 import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
@@ -36,6 +40,7 @@ export const SignalRow = memo(function SignalRow({
   readonly place?: number;
 }) {
   const status = order?.status ?? signal.order_status ?? signal.outcome;
+  if (signal.group_id !== null) return <GroupLine signal={signal} place={place} />;
   return (
     <Line
       to={`/signals/${signal.id}`}
@@ -53,6 +58,31 @@ export const SignalRow = memo(function SignalRow({
     />
   );
 });
+
+/** One row for all of its members. */
+function GroupLine({ signal, place }: { readonly signal: Signal; readonly place?: number | undefined }) {
+  const { data: groups } = useQuery(allGroups);
+  const { data: accounts } = useQuery(allAccounts);
+  const name = groups?.find(({ id }) => id === signal.group_id)?.name;
+  const nameOf = (id: string) => accounts?.find((each) => each.id === id)?.name ?? 'a deleted account';
+  return (
+    <Line
+      to={`/signals/${signal.id}`}
+      at={signal.arrived_at}
+      account={undefined}
+      group={name ?? 'deleted group'}
+      unreal={signal.simulation ? 'simulated' : null}
+      action={signal.action}
+      quantity={signal.quantity}
+      symbol={signal.symbol}
+      status={signal.outcome === 'order' ? takenBy(signal) : signal.outcome}
+      what={{ text: whatHappened(signal, nameOf), code: signal.code }}
+      slippage={null}
+      ms={signal.total_ms}
+      place={place}
+    />
+  );
+}
 
 export const OrderRow = memo(function OrderRow({
   order,
@@ -82,6 +112,8 @@ interface LineProps {
   readonly to: string;
   readonly at: string;
   readonly account: Known;
+  /** In the place of its account. */
+  readonly group?: string;
   readonly unreal: string | null;
   readonly action: string | null;
   readonly quantity: number | null;
@@ -94,7 +126,8 @@ interface LineProps {
 }
 
 function Line(line: LineProps) {
-  const { to, at, account, unreal, action, quantity, symbol, status, what, slippage, ms, place } = line;
+  const { to, at, account, group, unreal, action, quantity, symbol, status, what, slippage, ms, place } =
+    line;
   const isUnderWay = status === 'queued' || status === 'executing';
   return (
     // The head is the first row.
@@ -105,8 +138,9 @@ function Line(line: LineProps) {
       <td className={styles.time}>
         <When at={at} milliseconds />
       </td>
-      <td className={styles.account} title={account?.name}>
-        <span>{account === null ? <DeletedAccount /> : account?.name}</span> <Unreal word={unreal} />
+      <td className={styles.account} title={group ?? account?.name}>
+        <span>{group ?? (account === null ? <DeletedAccount /> : account?.name)}</span>{' '}
+        <Unreal word={unreal} />
       </td>
       <td className={styles.action}>{action && <Side side={action} />}</td>
       {/* Closing and reporting have no quantity of their own. */}
@@ -117,7 +151,14 @@ function Line(line: LineProps) {
         </RowLink>
       </td>
       <td className={styles.status}>
-        <SignalStatus status={status} />
+        {group === undefined || / of /.test(status) === false ? (
+          <SignalStatus status={status} />
+        ) : (
+          <span className="status usual">
+            <Mark name="filled" />
+            {status}
+          </span>
+        )}
       </td>
       <td className={styles.what} title={what.code === null ? what.text : `${what.text} (${what.code})`}>
         {what.text}

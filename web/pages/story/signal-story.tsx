@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { order as orderOf } from '../../api/queries.ts';
+import { GroupStory } from './group-story.tsx';
 import { NoStory } from './no-story.tsx';
 import { signalOf } from './queries.ts';
 import { Story } from './story.tsx';
@@ -14,5 +15,6 @@ export default function SignalStory() {
   const fault = signal.error ?? order.error;
   const readAgain = () => void (signal.data ? order : signal).refetch();
   if (!signal.data || (orderId !== null && !order.data)) return <NoStory fault={fault} onAgain={readAgain} />;
+  if (signal.data.group_id !== null) return <GroupStory key={id} signal={signal.data} />;
   return <Story key={id} signal={signal.data} order={order.data ?? null} />;
 }

@@ -141,7 +141,7 @@ const Advice = ({ wayOn: { advice, nextOpen } }: { readonly wayOn: WayOn }) => (
   </p>
 );
 
-function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
+export function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
   const navigate = useNavigate();
   const { data: signals } = useQuery({
     ...besideSignal(signal?.id ?? '', signal?.arrived_at ?? ''),

@@ -1,12 +1,10 @@
 // The message to paste into an alert, with its placeholders apart and its secret masked.
 
 import { useState } from 'react';
-import { CopyButton } from '../../parts/copy.tsx';
-import { noteCopied } from '../../parts/memory.ts';
-import { Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './accounts.module.css';
-import { useSecret } from './change.ts';
+import { CopyButton } from '../copy.tsx';
+import { noteCopied } from '../memory.ts';
+import { Section } from '../page.tsx';
+import { ProblemNote } from '../problem-note.tsx';
 import {
   ALERT_ACTIONS,
   type AlertAction,
@@ -17,7 +15,7 @@ import {
   withSecret,
 } from './message.ts';
 import { readNumber } from './numbers.ts';
-import type { Account } from './words.ts';
+import styles from './settings.module.css';
 
 const KINDS = {
   strategy: 'for a strategy',
@@ -34,11 +32,23 @@ const WHAT_TO_DO: Readonly<Record<Kind, string>> = {
   sync: 'Paste it at the end of the strategy’s script, and make a second alert on “alert() function calls” with the address below. It trades nothing, but it shows when the last alert was missed.',
 };
 
-export function MessageToPaste({ account }: { readonly account: Account }) {
+interface PasteProps {
+  /** Of the account or the group. */
+  readonly id: string;
+  /** Asked for when it is copied. */
+  readonly secret: {
+    readonly mutateAsync: () => Promise<string>;
+    readonly reset: () => void;
+    readonly error: unknown;
+  };
+  /** What there is to say besides. */
+  readonly also?: string;
+}
+
+export function MessageToPaste({ id, secret, also }: PasteProps) {
   const [kind, setKind] = useState<Kind>('strategy');
   const [action, setAction] = useState<AlertAction>('buy');
   const [quantity, setQuantity] = useState('1');
-  const secret = useSecret(account);
   const typed = readNumber(quantity, { least: 0, most: 1e12, above: true });
   const isWrong = kind === 'alert' && action !== 'close' && 'problem' in typed;
   const message =
@@ -104,15 +114,15 @@ export function MessageToPaste({ account }: { readonly account: Account }) {
           text={async () => {
             const copied = withSecret(message, await secret.mutateAsync());
             secret.reset();
-            noteCopied(account.id);
+            noteCopied(id);
             return copied;
           }}
         >
           Copy with the secret
         </CopyButton>
-        <p>{WHAT_TO_DO[kind]}</p>
+        <p>{also ?? WHAT_TO_DO[kind]}</p>
       </div>
-      {secret.error && <ProblemNote fault={secret.error} />}
+      {secret.error ? <ProblemNote fault={secret.error} /> : null}
     </Section>
   );
 }

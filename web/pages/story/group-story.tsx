@@ -1,0 +1,279 @@
+// A group's signal: what became of it at each of its members, side by side, and where the time went. From the commit on each order
+// has a story of its own.
+
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { accounts as allAccounts, groups as allGroups, order as orderOf } from '../../api/queries.ts';
+import { CopyId } from '../../parts/copy.tsx';
+import { Held, Unreal } from '../../parts/figures.tsx';
+import { refusedFor } from '../../parts/group-words.ts';
+import { positionAfter } from '../../parts/happened.ts';
+import { Mark } from '../../parts/marks.tsx';
+import { counted, figure, signed, unrealOf } from '../../parts/numbers.ts';
+import { useOver } from '../../parts/over.tsx';
+import { Section, useTitle } from '../../parts/page.tsx';
+import { ResumeDialog } from '../../parts/resume-dialog.tsx';
+import { SignalStatus } from '../../parts/signal-status.tsx';
+import { clockTime, dayOf } from '../../parts/when.tsx';
+import { Checks } from './checks.tsx';
+import { GroupFall } from './group-fall.tsx';
+import styles from './group-story.module.css';
+import type { SignalRecord } from './headline.ts';
+import { Message } from './message.tsx';
+import storyStyles from './story.module.css';
+import { Neighbours } from './story-top.tsx';
+import { whileUnderWay } from './under-way.ts';
+
+type Order = Schemas['OrderRecord'];
+type Account = Schemas['Account'];
+type MemberOrder = Schemas['MemberOrder'];
+
+export interface MemberStory {
+  readonly member: MemberOrder;
+  readonly account: Account | undefined;
+  /** null: it was refused, or is not read yet. */
+  readonly order: Order | null;
+}
+
+export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
+  const { data: accounts } = useQuery(allAccounts);
+  const { data: groups } = useQuery(allGroups);
+  const group = groups?.find(({ id }) => id === signal.group_id);
+  const orders = useQueries({
+    queries: signal.orders.map(({ order_id }) => ({
+      ...orderOf(order_id ?? ''),
+      enabled: order_id !== null,
+      ...whileUnderWay,
+    })),
+  });
+  const stories: MemberStory[] = signal.orders.map((member, index) => ({
+    member,
+    account: accounts?.find(({ id }) => id === member.trading_account_id),
+    order: orders[index]?.data ?? null,
+  }));
+  const nameOf = (id: string) => accounts?.find((each) => each.id === id)?.name ?? 'a deleted account';
+  const headline = headlineOf(signal, nameOf);
+  useTitle(headline.lead);
+  const date = new Date(signal.arrived_at);
+  const ends = stories.flatMap(({ order }) => order?.trace.answered ?? []);
+  return (
+    <article className={storyStyles.story}>
+      <nav className={storyStyles.path} aria-label="Where this is">
+        {group ? (
+          <Link to={`/groups/${group.id}` as never}>{group.name}</Link>
+        ) : (
+          <Link to={'/signals' as never}>Signals</Link>
+        )}
+        <span>{clockTime(date, true)}</span>
+        <Neighbours of={{ signal, order: null }} />
+      </nav>
+      <header className={`top ${storyStyles.top}`}>
+        <h1 className="answer">
+          {headline.lead}
+          {headline.rest && <span className="quiet">: {headline.rest}</span>}
+        </h1>
+        <p className="facts">
+          <span>
+            group{' '}
+            {group ? (
+              <Link to={`/groups/${group.id}` as never}>{group.name}</Link>
+            ) : (
+              <span className="quiet">deleted</span>
+            )}
+          </span>
+          <span>
+            {dayOf(date)} <b title={`${date.toISOString()} UTC`}>{clockTime(date, true)}</b>
+          </span>
+          {ends.length > 0 && ends.length === stories.filter(({ order }) => order).length && (
+            <span>
+              all answered after <b>{figure(Math.max(...ends))} ms</b>
+            </span>
+          )}
+          <span>
+            signal <CopyId id={signal.id} />
+          </span>
+        </p>
+      </header>
+      {stories.length > 0 && (
+        <Section title="Members" more={<span className="quiet">one commit; from there each for itself</span>}>
+          <div className={styles.members}>
+            {stories.map((story) => (
+              <MemberPart key={story.member.trading_account_id} signal={signal} story={story} />
+            ))}
+          </div>
+        </Section>
+      )}
+      <GroupFall stories={stories} />
+      <div className="columns even">
+        <Message signal={signal} order={null} account={undefined} instrument={null} />
+        <Checks signal={signal} order={null} account={undefined} />
+      </div>
+    </article>
+  );
+}
+
+const DONE: Readonly<Record<string, string>> = { buy: 'Bought', sell: 'Sold', close: 'Closed' };
+
+function headlineOf(
+  { orders, outcome, action, symbol, detail }: SignalRecord,
+  nameOf: (id: string) => string,
+): { readonly lead: string; readonly rest: string } {
+  const what = symbol ?? 'the signal';
+  if (outcome === 'refused')
+    return { lead: `Refused: ${action ?? 'a signal'} ${symbol ?? ''}`.trim(), rest: detail ?? '' };
+  if (outcome === 'sync') return { lead: `Reported where it stands in ${what}`, rest: '' };
+  const refused = orders.filter(({ code }) => code !== null);
+  const taken = orders.length - refused.length;
+  const lead = `${DONE[action ?? ''] ?? `Sent ${action}`} ${what} on ${
+    refused.length === 0
+      ? `all ${counted(orders.length, 'account')}`
+      : `${taken} of ${counted(orders.length, 'account')}`
+  }`;
+  const [first, ...others] = refused;
+  if (!first) return { lead, rest: '' };
+  const more = others.length > 0 ? `, and ${counted(others.length, 'other')}` : '';
+  return {
+    lead,
+    rest: `${nameOf(first.trading_account_id)}${more} refused it, ${inside(refusedFor(first))}`,
+  };
+}
+
+const inside = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
+
+interface MemberPartProps {
+  readonly signal: SignalRecord;
+  readonly story: MemberStory;
+}
+
+function MemberPart({ signal, story: { member, account, order } }: MemberPartProps) {
+  const unreal = unrealOf(order ?? { ...signal, real_money: false }, account);
+  const name = account?.name ?? 'deleted account';
+  return (
+    <section className={unreal ? `hatched ${styles.member}` : styles.member} aria-label={name}>
+      <h3>
+        {account ? <Link to={`/accounts/${account.id}` as never}>{name}</Link> : name}
+        <small>
+          {account?.broker}
+          {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
+        </small>
+      </h3>
+      {member.code !== null ? (
+        <Refusal member={member} account={account} signal={signal} />
+      ) : order ? (
+        <Facts order={order} signal={signal} />
+      ) : (
+        <p className="quiet">{member.order_id === null ? 'Said where it stands.' : 'Being read.'}</p>
+      )}
+    </section>
+  );
+}
+
+function Facts({ order, signal }: { readonly order: Order; readonly signal: SignalRecord }) {
+  const after = positionAfter(order);
+  const { sizing, protection } = order;
+  const rows: readonly (readonly [string, React.ReactNode])[] = [
+    ['Status', <SignalStatus key="status" status={order.status} />],
+    ['Symbol there', order.symbol],
+    [
+      'Quantity',
+      sizing && signal.quantity !== null ? (
+        <>
+          {figure(sizing.asked)} × {figure(sizing.factor)} = <b>{figure(sizing.units ?? 0)}</b>
+        </>
+      ) : (
+        <b key="quantity">{figure(order.quantity)}</b>
+      ),
+    ],
+    [
+      'Was, now',
+      order.position_before === null || after === null ? null : (
+        <>
+          <Held position={order.position_before} />, now <Held position={after} />
+        </>
+      ),
+    ],
+    ['Filled at', order.fill_price === null ? null : figure(order.fill_price)],
+    [
+      order.price === null ? 'Slippage' : `Against ${figure(order.price)}`,
+      order.slippage === null ? null : signed(order.slippage),
+    ],
+    ['Arrival to answer', order.trace.answered === undefined ? null : `${figure(order.trace.answered)} ms`],
+    ['Stop', protection?.stop_loss ? figure(protection.stop_loss) : null],
+    ['Unprotected for', order.unprotected_ms === null ? null : `${figure(order.unprotected_ms / 1000)} s`],
+    ['Why', order.error === null ? null : order.error.message],
+    [
+      'Order',
+      <span key="order">
+        <Link to={`/orders/${order.order_id}` as never}>its story</Link> <CopyId id={order.order_id} />
+      </span>,
+    ],
+  ];
+  return (
+    <dl>
+      {rows
+        .filter(([, value]) => value !== null)
+        .map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+interface RefusalProps {
+  readonly member: MemberOrder;
+  readonly account: Account | undefined;
+  readonly signal: SignalRecord;
+}
+
+/** With the one way on. It is never sent again. */
+function Refusal({ member, account, signal }: RefusalProps) {
+  const [isAsking, setAsking] = useState(false);
+  const { openTrade } = useOver();
+  const { action, quantity, symbol } = signal;
+  const canTrade = account && symbol && quantity && (action === 'buy' || action === 'sell');
+  return (
+    <div className={styles.refusal}>
+      <p>
+        <span className="status">
+          <Mark name="refused" />
+          refused
+        </span>
+      </p>
+      <p>{member.detail ?? refusedFor(member)}</p>
+      <p>
+        <a href={`/docs/errors#${member.code}`}>
+          <code>{member.code}</code>
+        </a>
+      </p>
+      {member.code === 'account_halted' && account?.halted && (
+        <p>
+          <button type="button" className="button" onClick={() => setAsking(true)}>
+            Resume {account.name}…
+          </button>
+        </p>
+      )}
+      <p className="quiet">
+        This signal is not sent later.
+        {canTrade && (
+          <>
+            {' '}
+            To hold the same there:{' '}
+            <button
+              type="button"
+              className="link"
+              onClick={() => openTrade({ accountId: account.id, symbol, action, quantity })}
+            >
+              {action} {figure(quantity)} {symbol} now
+            </button>
+          </>
+        )}
+      </p>
+      {isAsking && account && <ResumeDialog account={account} onClose={() => setAsking(false)} />}
+    </div>
+  );
+}
