@@ -14,6 +14,7 @@ import type { Check } from '../../domain/signals/webhook-checks.ts';
 import { filledIn, unsupported } from '../protection/wished.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { refusalOf } from './place-order.ts';
+import { kindRefusal } from './priced.ts';
 
 export interface Refused {
   readonly check: Check;
@@ -49,7 +50,7 @@ export function judgeMessage(
   const signal = 'signal' in read ? read.signal : null;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
-  const unkept = signal && unsupported(account, signal);
+  const unkept = signal && (unsupported(account, signal) ?? kindRefusal(account, signal));
   if (unkept) refusals.push({ check: 'payload', denial: unkept, metadata: {} });
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   if (!simulation) {

@@ -32,6 +32,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
+import { type AskedPrice, pricedOf } from '../../domain/orders/priced.ts';
 import type { Sizing } from '../../domain/orders/sizing.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { OrderWish } from '../../domain/protection/wish.ts';
@@ -77,6 +78,8 @@ export interface NewOrder extends Placing {
   readonly quantity: Decimal;
   /** Where that counts something else than units. */
   readonly sizing?: Sizing | null;
+  /** What its entry waits for; without it, it is at the market. */
+  readonly priced?: AskedPrice | null;
   readonly notes?: SignalNotes;
   /** What is to protect what it opens, or what is held. */
   readonly wish?: OrderWish | undefined;
@@ -207,8 +210,10 @@ export function refusalsOf(
 }
 
 /** Whatever its worker has to know of. */
-const areKnown = (pool: Pool, { wish, sizing }: NewOrder): boolean =>
-  (!wish || pool.allKnow('protection')) && (!sizing || pool.allKnow('sizes'));
+const areKnown = (pool: Pool, { wish, sizing, priced, action }: NewOrder): boolean =>
+  (!wish || pool.allKnow('protection')) &&
+  (!sizing || pool.allKnow('sizes')) &&
+  (!(priced || action === 'cancel') || pool.allKnow('resting'));
 
 const UPGRADING = {
   detail:
@@ -360,12 +365,16 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     trace: {},
     ...(request.wish && { wish: request.wish }),
     ...(request.sizing && { sizing: request.sizing }),
+    ...(request.priced && { priced: pricedOf(request.priced, now) }),
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }
 
-const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }: NewOrder): number =>
-  isEntry(intent) ? entryDeadlineMs : exitDeadlineMs;
+/** What is to rest for less than that is not sent later either. */
+const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent, priced }: NewOrder): number =>
+  isEntry(intent)
+    ? Math.min(entryDeadlineMs, priced ? priced.expiresInSeconds * 1000 : entryDeadlineMs)
+    : exitDeadlineMs;
 
 function planOf(plans: Plans, user: User, now: number): Plan {
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);

@@ -10,7 +10,7 @@ import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { OrderId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
-import type { OrderIntent } from '../../domain/orders/order.ts';
+import type { Action, OrderIntent } from '../../domain/orders/order.ts';
 import { type Taken, takenWith } from '../../domain/orders/sized-order.ts';
 import {
   type BodyReading,
@@ -194,9 +194,10 @@ async function checkAndPlace(
       ...taken(target, signal),
       symbol: signal.symbol,
       quantity: signal.quantity,
+      priced: signal.priced,
       wish: wishOf(account, signal),
       notes,
-      isUncounted: signal.action === 'sync' || signal.action === 'protect',
+      isUncounted: UNCOUNTED.includes(signal.action),
       isUnproven: simulation && sender === 'other',
       arrivedAt,
       context,
@@ -269,6 +270,9 @@ async function checkAndPlace(
     };
   }
 }
+
+/** They trade nothing by themselves. */
+const UNCOUNTED: readonly Action[] = ['sync', 'protect', 'cancel'];
 
 /** What protection closed stays closed: the target counts less that. */
 const withoutStopped = (intent: OrderIntent, stopped: Stopped | null): OrderIntent =>

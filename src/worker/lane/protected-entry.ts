@@ -1,27 +1,24 @@
 // What is to protect an entry, held against the market before anything is sent: a stop on the wrong side would close it at once.
 
 import type { Instrument } from '../../broker/broker.ts';
-import type { Decimal } from '../../domain/decimal.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
+import { type Order, type OrderError, unitsOf } from '../../domain/orders/order.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
-import { hasPrices, type OrderWish } from '../../domain/protection/wish.ts';
-import type { Side } from '../../domain/side.ts';
+import { hasPrices } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
-
-interface Entry {
-  readonly wish: OrderWish;
-  readonly side: Side;
-  readonly quantity: Decimal;
-}
 
 /** Distances count from the fill, and are never on the wrong side: only for prices the market is asked. */
 export async function wrongIn(
   line: Pick<Line, 'quote'>,
   instrument: Instrument,
-  { wish, side, quantity }: Entry,
+  order: Order,
 ): Promise<OrderError | null> {
-  if (!hasPrices(wish.own)) return null;
-  const market = await line.quote(instrument);
+  const { wish, intent, priced } = order;
+  if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || !hasPrices(wish.own)) return null;
+  const { side } = intent;
+  const quantity = unitsOf(order);
+  // What waits for a price opens there, wherever the market is now.
+  const price = priced && (priced.limit ?? priced.stop);
+  const market = price ? { bid: price, ask: price } : await line.quote(instrument);
   const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
   const direction = side === 'buy' ? 'long' : 'short';
   const entry = side === 'buy' ? market.ask : market.bid;
