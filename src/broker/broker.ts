@@ -196,7 +196,7 @@ export interface SentOrder {
 }
 
 /** Which order is to end. */
-type CancelQuery = Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'> &
+export type CancelQuery = Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'> &
   Pick<SentOrder, 'isConditional'>;
 
 export interface OrderQuery extends SentOrder {

@@ -27,6 +27,8 @@ export function whyNoKind(
     return `${title} lets no entry rest that could be found by our id: send the order at the market, without prices.`;
   if (asked.stop !== null && !stopEntries)
     return `${title} takes no entry with "stop_price" that could be found by our id: send "limit_price", or the order when the price is there.`;
+  if (asked.stop !== null && (asked.timeInForce === 'ioc' || asked.timeInForce === 'fok'))
+    return `An entry with "stop_price" waits, and ${asked.timeInForce} does not: send gtc with "expires_in".`;
   if (!timeInForce.includes(asked.timeInForce))
     return `${title} does not take "time_in_force" ${asked.timeInForce}: send one of ${timeInForce.join(', ')}.`;
   if (asked.timeInForce === 'day' && !hasSessions)
