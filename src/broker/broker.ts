@@ -4,7 +4,7 @@
 // `unknown` for an order.
 
 import type { BrokerName, MarginMode } from '../domain/brokers.ts';
-import type { Capabilities } from '../domain/capabilities.ts';
+import type { Capabilities, TimeInForce } from '../domain/capabilities.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { BrokerOrderState } from '../domain/orders/fill.ts';
@@ -76,6 +76,13 @@ export interface BrokerOrder {
   readonly sendBefore: Timestamp;
   /** Fills at this price or better, and rests until then; without it at the market. A multiple of the tick. */
   readonly limit?: Decimal;
+  /**
+   * Entries only, where the broker is able to (Capabilities.stopEntries): it waits until the price is there, and is then an order at the
+   * market, or one with its limit. It is found and cancelled as a conditional one. Never sent as anything else.
+   */
+  readonly trigger?: Decimal;
+  /** Of one with a price; without it, it rests until it is cancelled. One of Capabilities.timeInForce. */
+  readonly timeInForce?: TimeInForce;
   /**
    * Beside `limit`, where the broker reserves what an order would close (Capabilities.reserves): a stop of the same quantity
    * stands with it, and whichever comes first ends the other. It is found by this order's id among the stops.
@@ -188,7 +195,13 @@ export interface SentOrder {
   readonly side: Side;
   readonly quantity: Decimal;
   readonly sentAt: Timestamp;
+  /** It was sent to wait for a price (BrokerOrder.trigger): some brokers keep such orders in another place. */
+  readonly isConditional?: boolean;
 }
+
+/** Which order is to end. */
+export type CancelQuery = Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'> &
+  Pick<SentOrder, 'isConditional'>;
 
 export interface OrderQuery extends SentOrder {
   /**
@@ -312,10 +325,7 @@ export interface Broker {
   /** Without it the broker keeps no stops (Capabilities.stop is `none`). */
   readonly stops?: Stops;
   /** Asks for the end of an order that rests. What became of it is found by looking; one that has ended is no error. */
-  cancel(
-    order: Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'>,
-    signal: AbortSignal,
-  ): Promise<void>;
+  cancel(order: CancelQuery, signal: AbortSignal): Promise<void>;
   /**
    * Where the broker tells of orders by itself: listens until the signal aborts or the connection is closed, and throws
    * BrokerUnavailable where that ends sooner. What is told is never believed; it makes somebody look. Once it listens,

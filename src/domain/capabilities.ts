@@ -27,4 +27,4 @@ export interface Capabilities {
 export const STOPS = ['position', 'sized', 'none'] as const;
 export const MOVES = ['set', 'amend', 'replace'] as const;
 export const TIMES_IN_FORCE = ['gtc', 'day', 'ioc', 'fok'] as const;
-type TimeInForce = (typeof TIMES_IN_FORCE)[number];
+export type TimeInForce = (typeof TIMES_IN_FORCE)[number];

@@ -31,6 +31,12 @@ export const DENIALS = {
     advice:
       'Leave out what the broker does not keep, or send the quantity that it keeps stops for. Nothing was traded.',
   },
+  order_kind_unsupported: {
+    status: 400,
+    title: 'The broker does not take such an entry',
+    advice:
+      'Leave out the prices, or what the broker does not take; GET /public/brokers says what each one does. Nothing was traded.',
+  },
   payload_too_large: {
     status: 413,
     title: 'The body is too large',
@@ -191,6 +197,13 @@ export const DENIALS = {
     status: 409,
     title: 'There is nothing to look for',
     reason: 'The order’s fill is known, or it has not been sent yet.',
+    advice: 'Read the order with GET /trading/orders/{id}.',
+  },
+  not_resting: {
+    status: 409,
+    title: 'This order does not rest',
+    reason:
+      'Only an entry that waits at the broker can be taken back: it has ended, or has not been sent yet.',
     advice: 'Read the order with GET /trading/orders/{id}.',
   },
   not_resumable: {

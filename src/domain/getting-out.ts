@@ -47,6 +47,7 @@ const SAME_KEY = holds(
 export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   webhook_payload_invalid: UNREADABLE,
   protection_unsupported: passes('entries and `protect` only: on an exit these fields are not used'),
+  order_kind_unsupported: passes('entries only: on an exit these fields are not used'),
   payload_too_large: UNREADABLE,
   request_invalid: UNREADABLE,
   unauthenticated: WHO,
@@ -143,6 +144,7 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   nothing_to_look_for: AFTERWARDS,
   not_settleable: AFTERWARDS,
   not_resumable: AFTERWARDS,
+  not_resting: AFTERWARDS,
   too_many_at_once: READING,
   list_too_slow: READING,
 };
@@ -195,6 +197,11 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   protection_failed: passes(
     'it is a stop that was refused; the close that follows is an exit like any other',
   ),
+  invalid_price: passes('entries only: an exit is at the market'),
+  too_many_resting: passes('entries only: it would be one more that rests'),
+  replaced: passes('it is an entry that rested; what it opened is left by an exit like any other'),
+  cancelled_on_request: passes('it is an entry that rested; the exit that takes it back goes on'),
+  lapsed: passes('it is an entry that rested; what it opened is left by an exit like any other'),
   sizing_failed: holds(
     'only where an exit counts something else than units, and what that is cannot be known: a price or an equity that cannot be read is waited for until the deadline',
   ),

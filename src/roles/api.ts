@@ -87,6 +87,7 @@ import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
+import { cancelOrder } from '../app/orders/cancel-order.ts';
 import { checkGroupMessage, checkMessage } from '../app/orders/check-message.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
@@ -280,7 +281,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: reading.performance },
     overview: { readOverview: reading.overview },
-    look: { lookNow: bind(lookNow) },
+    look: { lookNow: bind(lookNow), cancelOrder: bind(cancelOrder) },
     settle: { settleOrder: bind(settleOrder) },
     protections: {
       readProtections: reading.protections,

@@ -6,7 +6,7 @@ import type { BrokerName } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { Guards } from '../domain/guards/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import type { Direction, Order } from '../domain/orders/order.ts';
+import type { Direction, Order, OrderError } from '../domain/orders/order.ts';
 
 /** An account's guards, and as of which of its changes. */
 export interface Guarding {
@@ -65,6 +65,8 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
+  /** Why its entry ends from now on, unless another reason was given before; nothing else is changed. As it stands then. */
+  endEntry(order: Order, why: OrderError): Promise<Order>;
   /** Who traded last in the order's symbol, by our own record. */
   closedBy(
     of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>,

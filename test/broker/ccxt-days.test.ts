@@ -11,6 +11,7 @@ import {
   CredentialsRejected,
   type Instrument,
 } from '../../src/broker/broker.ts';
+import { CONDITIONALS } from '../../src/broker/ccxt/conditional-words.ts';
 import { connect } from '../../src/broker/ccxt/connector.ts';
 import { makeExchange, newClock } from '../../src/broker/ccxt/exchange.ts';
 import { createMarkets } from '../../src/broker/ccxt/markets.ts';
@@ -69,7 +70,8 @@ async function connectBefore(
   const { capabilities } = BROKERS[name];
   const venue = { exchange, markets: { all, fresh } };
   const words = STOP_WORDS[name](exchange.kind);
-  return connect({ venue, credentials, capabilities, words, marginMode: 'cross' });
+  const conditional = CONDITIONALS[name](exchange.kind);
+  return connect({ venue, credentials, capabilities, words, conditional, marginMode: 'cross' });
 }
 
 /** Which kinds of accounts an exchange has. */

@@ -23,7 +23,7 @@ const KINDS: readonly (readonly [what: string, advice: RegExp, names: readonly s
   ['a target', /Send "take_profit"/, ['tp', 'tp1', 'TP2', 'tp_3', 'tp1_price', 'tp_1_percent', 'takeProfit', 'takeProfits', 'take_profit_1', 'takeProfitPercent', 'take_profit_trigger_price', 'tpTriggerPx', 'tpOrdPx', 'tpOrderKind', 'target', 'targets', 'target1', 'target_price', 'profit_target', 'triggerprice_tg']],
   ['a trailing stop', /Send "trailing_stop"/, ['trail', 'trailing', 'trailPrice', 'trail_percent', 'trailAmount', 'trailOffset', 'trailingStop', 'trailingStopLoss', 'trailing_stop_percent', 'trailing-stop-distance', 'trailing_take_profit', 'activationPrice', 'activePrice', 'callbackRate', 'callbackRatio']],
   ['a bracket', /Send "(?:stop_loss|break_even)"/, ['bracket', 'oco', 'order_class', 'tpslMode', 'attachAlgoOrds', 'placeConditionalOrders', 'moveToBreakeven']],
-  ['another kind of order', /market orders/, ['orderType', 'OrderType', 'order-type', 'ordType', 'pricetype', 'limit', 'limitPrice', 'limit_price', 'stopPrice', 'stop_price', 'triggerPrice', 'px', 'postOnly']],
+  ['another kind of order', /"(?:limit|stop)_price"/, ['orderType', 'OrderType', 'order-type', 'ordType', 'pricetype', 'limit', 'limitPrice', 'stopPrice', 'triggerPrice', 'px', 'postOnly']],
   ['where to stand', /market_position/, ['sentiment', 'target_quantity', 'target_position', 'position_size', 'positionSide', 'posSide', 'positionIdx']],
   ['another size', /"quantity" with "quantity_type": units/, ['quantityType', 'amountPerTradeType', 'currency_type', 'quoteOrderQty', 'risk_percent', 'notional']],
   ['only to reduce', /"order_type": "exit"/, ['reduceOnly', 'reduce_only', 'closeOnly', 'positionEffect']],

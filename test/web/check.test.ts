@@ -205,7 +205,7 @@ test('the sentence on top says what would become of the message, and why', () =>
     'This message would be refused: sl is not understood here',
   );
   const leg = { leg: 'entry', side: 'buy', quantity: 1 } as const;
-  const plan = { legs: [leg], text: '', protection: [], sizing: null, guards: [], error: null };
+  const plan = { legs: [leg], text: '', protection: [], sizing: null, rests: null, guards: [], error: null };
   assert.equal(verdict({ understood: {}, plan }), 'This message would trade: one order at market');
   assert.match(
     verdict({ understood: {}, plan: { ...plan, legs: [leg, leg] } }),

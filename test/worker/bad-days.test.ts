@@ -467,6 +467,7 @@ describe('An order whose outcome could not be saved', () => {
       },
       saveSending: async (order) => next(order),
       saveSeen: async (order) => next(order),
+      endEntry: async (order) => order,
       clock: { now: () => Date.now() },
       wait: pass,
       rest: pass,

@@ -262,6 +262,7 @@ function scene(day: Day) {
         want: () => Promise.reject(new Error('nothing is protected here')),
         protecting: { see: async () => {}, free: async () => {} },
         saveSeen: commit,
+        endEntry: async (order) => order,
       },
     };
     return { execution, connections };

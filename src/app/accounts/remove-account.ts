@@ -6,11 +6,13 @@ import { deleteAccount } from '../../data/accounts/accounts.ts';
 import { leaveGroups } from '../../data/accounts/groups.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
 import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
+import { restingOf } from '../../data/orders/resting.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import { type LeftOrder, leftOrders } from '../../domain/protection/left.ts';
+import { leftEntries } from '../../domain/orders/resting.ts';
+import { type LeftOrder, leftInWords, leftOrders } from '../../domain/protection/left.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
@@ -37,6 +39,12 @@ export async function removeAccount(
   // Looked at again by the unit that deletes; here, because the worker would not answer before they have ended.
   const underWay = await accountsUnderWay(db, owner.id);
   if (underWay.includes(account.id)) return deny('orders_under_way');
+  const resting = (await restingOf(db, account.id)).flatMap(leftEntries);
+  if (resting.length > 0 && !keepPositions)
+    return deny('orders_under_way', {
+      detail: `Entries of the account rest at the broker: ${leftInWords(resting)}.`,
+      advice: 'Take them back first: send the action cancel with the symbol "*".',
+    });
   // Without credentials nothing was ever traded there, and nobody can be asked.
   const canHold = !NEEDS_CREDENTIALS[account.brokerName] || account.sealedCredentials !== null;
   const mustBeFlat = canHold && !keepPositions;
@@ -44,7 +52,7 @@ export async function removeAccount(
   if (held) return held;
 
   const now = clock.now();
-  const left = (await keptProtections(db, owner.id, account.id)).flatMap(leftOrders);
+  const left = [...(await keptProtections(db, owner.id, account.id)).flatMap(leftOrders), ...resting];
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
     ...leaveGroups(account.id),

@@ -6,6 +6,7 @@ import { readPruned } from '../../data/engine/pruning.ts';
 import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
 import { countUnknown, ordersUnderWayNow } from '../../data/orders/orders.ts';
 import { type CountedProtections, countProtections } from '../../data/orders/protections.ts';
+import { countResting } from '../../data/orders/resting.ts';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
 import type { Figure } from '../../domain/figure.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
@@ -49,7 +50,7 @@ export async function readFigures(deps: MetricsDeps): Promise<Figure[]> {
 
 async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
   const { db, clock } = deps;
-  const [checks, due, orders, unknown, waitingMs, pruned, protections] = await Promise.all([
+  const [checks, due, orders, unknown, waitingMs, pruned, protections, resting] = await Promise.all([
     countChecks(db),
     earliestCheck(db),
     ordersUnderWayNow(db),
@@ -57,6 +58,7 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
     unsealedMs(deps),
     readPruned(db),
     countProtections(db),
+    countResting(db),
   ]);
   const round = pruned.find(({ what }) => what === 'rounds');
   const secondsSince = (time: Timestamp | null) =>
@@ -70,6 +72,7 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
       secondsSince(orders.due),
     ),
     gauge('orders_unknown', 'Orders of which nobody knows whether the broker has them.', unknown),
+    gauge('resting_entries', 'Entries that rest at their broker and wait for a price.', resting),
     family(
       'fill_checks',
       'Fill checks; dead letters wait for a person.',

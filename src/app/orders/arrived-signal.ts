@@ -105,4 +105,10 @@ export const understanding = (signal: Signal) => ({
   price: toNumberOrNull(signal.price),
   signal_time: signal.timestamp === null ? null : timestamp(signal.timestamp),
   ...(signal.protection && { protection: wishJson(signal.protection) }),
+  ...(signal.priced && {
+    limit_price: toNumberOrNull(signal.priced.limit),
+    stop_price: toNumberOrNull(signal.priced.stop),
+    time_in_force: signal.priced.timeInForce,
+    expires_in: signal.priced.expiresInSeconds,
+  }),
 });

@@ -11,6 +11,7 @@ import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import { type Action, NO_NOTES, type OrderIntent, type OrderType } from '../../domain/orders/order.ts';
+import type { AskedPrice } from '../../domain/orders/priced.ts';
 import { sizingOf } from '../../domain/orders/sizing.ts';
 import { readQuantityType, whyNoRisk } from '../../domain/signals/quantity-type.ts';
 import { mapAction } from '../../domain/signals/signal.ts';
@@ -25,6 +26,7 @@ import {
   recordRefusal,
   withProtection,
 } from './place-order.ts';
+import { kindRefusal, readPriced } from './priced.ts';
 
 export interface DashboardOrder {
   readonly user: User;
@@ -84,14 +86,17 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   const { user, idempotency } = request;
   const mapped = mapAction(request.action, request.orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
+  const pricing = readPriced(request.fields, { ...mapped, action: request.action });
+  if ('problem' in pricing) return deny('request_invalid', { detail: pricing.problem });
+  const { intent, priced } = pricing;
   const asked = readAsked(request.fields, mapped);
   if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
   const { symbol, quantity } = request;
   const counts = readQuantityType(request.fields.quantity_type, { ...mapped, quantity });
   if ('problem' in counts) return deny('request_invalid', { detail: counts.problem });
   const quantityType = counts.type;
-  const ignored = [...asked.ignored, ...(counts.isUsed ? [] : ['quantity_type'])];
-  const asking = { ...mapped, symbol, quantity, quantityType, protection: asked.protection };
+  const ignored = [...asked.ignored, ...pricing.ignored, ...(counts.isUsed ? [] : ['quantity_type'])];
+  const asking = { intent, symbol, quantity, quantityType, protection: asked.protection, priced };
   const now = deps.clock.now();
   const notBefore = timestamp(now - KEY_LIFE_MS);
 
@@ -115,12 +120,14 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
     simulation,
     action,
     ...mapped,
+    intent,
     symbol,
     quantity,
+    priced,
     sizing: sizingOf(quantityType, quantity, ONE),
     wish: wishOf(target.account, asking),
     notes: ignored.length > 0 ? { ...NO_NOTES, ignored } : NO_NOTES,
-    isUncounted: action === 'protect',
+    isUncounted: action === 'protect' || action === 'cancel',
     arrivedAt,
     context,
     fingerprint: null,
@@ -137,13 +144,21 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   return outcome;
 }
 
-function refusalOf(asking: Asking, { user, account }: Target): Denial | null {
-  if (!user.isActive) return deny('user_deactivated');
-  return symbolRefusal(account, asking) ?? unsupported(account, asking) ?? riskRefusal(account, asking);
+function refusalOf(asking: AskedOf, { user, account }: Target): Denial | null {
+  return user.isActive ? askedRefusal(account, asking) : deny('user_deactivated');
 }
 
+type AskedOf = Asking & { readonly priced: AskedPrice | null };
+
+/** Of what is asked for, whoever asks. */
+export const askedRefusal = (account: Account, asking: AskedOf): Denial | null =>
+  symbolRefusal(account, asking) ??
+  unsupported(account, asking) ??
+  kindRefusal(account, asking) ??
+  riskRefusal(account, asking);
+
 /** What is lost at a stop that nobody asks for cannot be counted. */
-export function riskRefusal(account: Account, { quantityType, protection, symbol }: Asking): Denial | null {
+function riskRefusal(account: Account, { quantityType, protection, symbol }: Asking): Denial | null {
   const why = whyNoRisk(quantityType, () => filledIn(account, protection ?? {}, symbol));
   return why === null ? null : deny('request_invalid', { detail: why });
 }
@@ -151,10 +166,7 @@ export function riskRefusal(account: Account, { quantityType, protection, symbol
 type Wished = { readonly symbol: string; readonly intent: OrderIntent };
 
 /** What is taken off the list can still be left. */
-export function symbolRefusal(
-  { brokerName, allowedSymbols }: Account,
-  { symbol, intent }: Wished,
-): Denial | null {
+function symbolRefusal({ brokerName, allowedSymbols }: Account, { symbol, intent }: Wished): Denial | null {
   if (!isEntry(intent) || isAllowedSymbol(brokerName, allowedSymbols, symbol)) return null;
   return deny('request_invalid', {
     detail: `The symbol ${symbol} is not in the account's allowed list.`,

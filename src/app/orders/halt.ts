@@ -4,9 +4,10 @@
 
 import { type Account, changeAccount } from '../../data/accounts/accounts.ts';
 import { findOrder } from '../../data/orders/orders.ts';
+import { lookAtResting } from '../../data/orders/resting.ts';
 import { absolute, type Decimal, sign, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
@@ -69,6 +70,10 @@ export async function haltAccount(deps: HaltDeps, request: HaltRequest): Promise
     changeAccount(id, { haltedAt: timestamp(deps.clock.now()) }),
   );
   if (isDenial(account)) return account;
+  // What rests would open a position on the halted account; whoever sweeps it next finds that out too.
+  await deps.db
+    .commit([lookAtResting(accountId as AccountId, timestamp(deps.clock.now()))])
+    .catch((fault: unknown) => deps.log.warn({ fault }, 'what rests is taken back with the next sweep'));
   return {
     account,
     ...(flatten ? await closeAll(deps, request) : { orders: [], flatten: null, flatten_error: null }),

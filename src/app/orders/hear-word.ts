@@ -70,7 +70,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   const plain = { ...NO_NOTES, price, ignored };
   const few = price === null && ignored.length === 0 ? NO_NOTES : plain;
   // It trades nothing: where the strategy stands, and whether it was stopped out, is as it was.
-  if (signal.action === 'protect') return { notes: few, unit: [] };
+  if (signal.action === 'protect' || signal.action === 'cancel') return { notes: few, unit: [] };
   const key = keyOf(account, signal.symbol, simulation);
   // It trades, and does not say where the strategy stands now.
   const saysNothing = before === null && after === null;

@@ -16,6 +16,7 @@ import type { Check } from '../../domain/signals/webhook-checks.ts';
 import { filledIn, unsupported } from '../protection/wished.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { refusalOf } from './entitled.ts';
+import { kindRefusal } from './priced.ts';
 
 export interface Refused {
   readonly check: Check;
@@ -69,7 +70,7 @@ export function readFor(
   const signal = said && symbols !== NO_SYMBOLS ? { ...said, symbol: meant(said.symbol) } : said;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
-  const unkept = signal && unsupported(account, signal, factor);
+  const unkept = signal && (unsupported(account, signal, factor) ?? kindRefusal(account, signal));
   if (unkept) refusals.push({ check: 'payload', denial: unkept, metadata: {} });
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   return { signal, refusals };

@@ -22,6 +22,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
+import { type AskedPrice, pricedOf } from '../../domain/orders/priced.ts';
 import type { Sizing } from '../../domain/orders/sizing.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { OrderWish } from '../../domain/protection/wish.ts';
@@ -61,6 +62,8 @@ export interface NewOrder extends Placing {
   readonly quantity: Decimal;
   /** Where that counts something else than units. */
   readonly sizing?: Sizing | null;
+  /** What its entry waits for; without it, it is at the market. */
+  readonly priced?: AskedPrice | null;
   readonly notes?: SignalNotes;
   /** What is to protect what it opens, or what is held. */
   readonly wish?: OrderWish | undefined;
@@ -277,8 +280,10 @@ export const withProtection = async (
   order.wish ? { order, answered, protection: await protectionFor(deps, order) } : { order, answered };
 
 /** Whatever its worker has to know of. */
-const areKnown = (pool: Pool, { wish, sizing }: NewOrder): boolean =>
-  (!wish || pool.allKnow('protection')) && (!sizing || pool.allKnow('sizes'));
+const areKnown = (pool: Pool, { wish, sizing, priced, action }: NewOrder): boolean =>
+  (!wish || pool.allKnow('protection')) &&
+  (!sizing || pool.allKnow('sizes')) &&
+  (!(priced || action === 'cancel') || pool.allKnow('resting'));
 
 const UPGRADING = {
   detail:
@@ -365,12 +370,16 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     ...(request.wish && { wish: request.wish }),
     ...(request.sizing && { sizing: request.sizing }),
     ...(request.groupId && { groupId: request.groupId }),
+    ...(request.priced && { priced: pricedOf(request.priced, now) }),
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }
 
-const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }: NewOrder): number =>
-  isEntry(intent) ? entryDeadlineMs : exitDeadlineMs;
+/** What is to rest for less than that is not sent later either. */
+const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent, priced }: NewOrder): number =>
+  isEntry(intent)
+    ? Math.min(entryDeadlineMs, priced ? priced.expiresInSeconds * 1000 : entryDeadlineMs)
+    : exitDeadlineMs;
 
 /** No refusal is answered before it is recorded, but for one that only the database's return could record. */
 export async function recordRefusal(

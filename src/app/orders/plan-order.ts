@@ -14,7 +14,8 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
-import { describePlan } from '../../domain/orders/plan-words.ts';
+import { describePlan, restingPlan } from '../../domain/orders/plan-words.ts';
+import { type AskedPrice, pricedOf } from '../../domain/orders/priced.ts';
 import { explained, shownSizing } from '../../domain/orders/result.ts';
 import { takenWith } from '../../domain/orders/sized-order.ts';
 import { type QuantityType, sizingOf } from '../../domain/orders/sizing.ts';
@@ -26,9 +27,10 @@ import type { Work } from '../../worker/host/mailbox.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
-import { readAsked, unsupported, wishOf } from '../protection/wished.ts';
-import { riskRefusal, symbolRefusal } from './dashboard-order.ts';
+import { readAsked, wishOf } from '../protection/wished.ts';
+import { askedRefusal } from './dashboard-order.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
+import { readPriced } from './priced.ts';
 
 interface Drafted {
   readonly source: Source;
@@ -44,6 +46,8 @@ interface Drafted {
   readonly notes: SignalNotes;
   /** What it asks for about protection; null: nothing. */
   readonly protection: Wish | null;
+  /** What its entry waits for; null: it is at the market. */
+  readonly priced: AskedPrice | null;
 }
 
 export interface OrderPlan {
@@ -60,6 +64,8 @@ export interface OrderPlan {
     | null;
   /** null: it trades as many units as it says. */
   readonly sizing: ReturnType<typeof shownSizing> | null;
+  /** null: nothing of it would rest. */
+  readonly rests: ReturnType<typeof restingPlan>;
   readonly guards: Order['guards'];
   readonly error: ReturnType<typeof explained>;
 }
@@ -97,6 +103,7 @@ function showPlan({
             ...{ leg, price: toNumber(price), quantity: toNumber(quantity), how },
           })),
     sizing: planned.sizing ? shownSizing(planned.sizing) : null,
+    rests: restingPlan(planned),
     guards: planned.guards,
     error: explained(planned.error ?? error),
   };
@@ -144,6 +151,7 @@ const CLOSE = {
   factor: ONE,
   notes: NO_NOTES,
   protection: null,
+  priced: null,
 } as const satisfies Partial<Drafted>;
 
 /** What a signal would order. */
@@ -159,6 +167,7 @@ export const draftedBy = (signal: Signal, simulation: boolean, factor: Decimal):
   factor,
   notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
   protection: signal.protection,
+  priced: signal.priced,
 });
 
 export interface PlanRequest {
@@ -180,6 +189,8 @@ export async function planDashboardOrder(
 ): Promise<OrderPlan | Denial> {
   const mapped = mapAction(action, orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
+  const pricing = readPriced(fields, { ...mapped, action });
+  if ('problem' in pricing) return deny('request_invalid', { detail: pricing.problem });
   const asked = readAsked(fields, mapped);
   if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
   const counts = readQuantityType(fields.quantity_type, { ...mapped, quantity: order.quantity });
@@ -187,9 +198,9 @@ export async function planDashboardOrder(
   const account = await ownAccount(deps, userId, accountId);
   if (isDenial(account)) return account;
   const { protection } = asked;
-  const asking = { ...mapped, ...order, quantityType: counts.type, protection };
-  const refusal =
-    symbolRefusal(account, asking) ?? unsupported(account, asking) ?? riskRefusal(account, asking);
+  const { intent, priced } = pricing;
+  const asking = { ...mapped, ...order, intent, quantityType: counts.type, protection, priced };
+  const refusal = askedRefusal(account, asking);
   if (refusal) return refusal;
   return planFor(deps, account, { source: 'dashboard', action, ...asking, factor: ONE, notes: NO_NOTES });
 }
@@ -198,7 +209,7 @@ const LIFE_MS = 60_000;
 
 /** It stands in no database, and is never sent. */
 function draftOf(account: Account, drafted: Drafted, now: number): Order {
-  const { protection, quantityType, factor, ...order } = drafted;
+  const { protection, quantityType, factor, priced, ...order } = drafted;
   const wish = wishOf(account, { ...order, protection });
   const { intent, sizing } = takenWith(factor, drafted);
   return {
@@ -206,6 +217,7 @@ function draftOf(account: Account, drafted: Drafted, now: number): Order {
     intent,
     ...(wish && { wish }),
     ...(sizing && { sizing }),
+    ...(priced && { priced: pricedOf(priced, now) }),
     id: newId() as OrderId,
     version: 1,
     requestId: null,

@@ -7,7 +7,7 @@ import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
-import type { OrderIntent } from '../../domain/orders/order.ts';
+import type { Action, OrderIntent } from '../../domain/orders/order.ts';
 import { takenWith } from '../../domain/orders/sized-order.ts';
 import { type Mapping, readBody } from '../../domain/signals/signal.ts';
 import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
@@ -231,10 +231,11 @@ async function checkAndPlace(
       sizing: taken.sizing,
       symbol: said.symbol,
       quantity: said.quantity,
+      priced: said.priced,
       wish: wishOf(target.account, said),
       groupId: group?.id,
       notes,
-      isUncounted: said.action === 'sync' || said.action === 'protect',
+      isUncounted: UNCOUNTED.includes(said.action),
       isUnproven: simulation && sender === 'other',
       arrivedAt,
       context,
@@ -365,6 +366,9 @@ async function checkAndPlace(
     };
   }
 }
+
+/** They trade nothing by themselves. */
+const UNCOUNTED: readonly Action[] = ['sync', 'protect', 'cancel'];
 
 const idOf = (each: Addressed | undefined): AccountId => each?.to.target.account.id ?? ('' as AccountId);
 

@@ -217,7 +217,10 @@ function connection(
       const wrong = problemOf(order);
       if (wrong) return { outcome: 'rejected', error: wrong };
       // What rests may wait for the morning.
-      const closed = order.limit === undefined ? closedProblem(await marketClock(signal)) : null;
+      const closed =
+        order.limit === undefined && order.trigger === undefined
+          ? closedProblem(await marketClock(signal))
+          : null;
       if (closed) return { outcome: 'rejected', error: closed };
       checkOpen(signal);
       if (Date.now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };

@@ -6,16 +6,21 @@
 import { compare, type Decimal, decimal, isOnStep, isWhole, sign } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type BrokerOrder, type BrokerOrderState, type PlaceOutcome, withLeftOver } from '../broker.ts';
-import { type Clock, hoursOf, ORDER, stateOf } from './answers.ts';
-import { type Refusal, rejectionOf } from './refusals.ts';
+import { type Clock, hoursOf, type NestedOrder, ORDER, stateOf } from './answers.ts';
+import { isPassed, type Refusal, rejectionOf } from './refusals.ts';
 
 /** So long before the close nothing is sent: longer than a call takes. */
 const CLOSING_MS = 15_000;
 
-export function requestOf({ clientOrderId, instrument, side, quantity, limit, stop }: BrokerOrder) {
+export function requestOf(order: BrokerOrder) {
+  const { clientOrderId, instrument, side, quantity, limit, stop, trigger, timeInForce = 'gtc' } = order;
   const common = { symbol: instrument.symbol, qty: quantity, side, clientOrderId } as const;
+  if (trigger !== undefined)
+    return limit === undefined
+      ? ({ ...common, type: 'stop', timeInForce, stopPrice: trigger } as const)
+      : ({ ...common, type: 'stop_limit', timeInForce, stopPrice: trigger, limitPrice: limit } as const);
   if (limit === undefined) return { ...common, type: 'market', timeInForce: 'day' } as const;
-  const resting = { ...common, type: 'limit', timeInForce: 'gtc' } as const;
+  const resting = { ...common, type: 'limit', timeInForce } as const;
   if (stop === undefined) return { ...resting, limitPrice: limit };
   return {
     ...resting,
@@ -33,8 +38,22 @@ export function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState 
     body.symbol === order.instrument.symbol &&
     body.side === order.side &&
     compare(decimal(body.qty), order.quantity) === 0 &&
-    (order.limit === undefined || (body.type === 'limit' && isAt(body.limit_price, order.limit)));
+    isPricedAs(body, order);
   return isIt ? stateOf(body) : null;
+}
+
+/** Whether it waits for what was asked for, and for nothing else. */
+function isPricedAs(
+  { type, limit_price, stop_price }: Pick<NestedOrder, 'type' | 'limit_price' | 'stop_price'>,
+  { limit, trigger }: BrokerOrder,
+): boolean {
+  if (trigger !== undefined)
+    return (
+      type === (limit === undefined ? 'stop' : 'stop_limit') &&
+      isAt(stop_price, trigger) &&
+      (limit === undefined || isAt(limit_price, limit))
+    );
+  return limit === undefined || (type === 'limit' && isAt(limit_price, limit));
 }
 
 /** Whether the answer names that price. */
@@ -43,20 +62,26 @@ export const isAt = (told: string | number | null | undefined, price: Decimal): 
 
 export const refused = (refusal: Refusal, order: BrokerOrder): PlaceOutcome => ({
   outcome: 'rejected',
-  error: withLeftOver(rejectionOf(refusal), order),
+  error:
+    order.trigger !== undefined && isPassed(refusal)
+      ? { ...rejectionOf(refusal), code: 'invalid_price' }
+      : withLeftOver(rejectionOf(refusal), order),
 });
 
 /** Why it is not worth sending. */
-export function problemOf({ instrument, quantity, reduceOnly, limit, stop }: BrokerOrder): OrderError | null {
+export function problemOf(order: BrokerOrder): OrderError | null {
+  const { instrument, quantity, reduceOnly, limit, stop, trigger, timeInForce } = order;
   const { symbol, quantityStep } = instrument;
   if (sign(quantity) <= 0 || !(reduceOnly || isOnStep(quantity, quantityStep)))
     return invalid(
       `Alpaca trades ${symbol} in steps of ${quantityStep}, and ${quantity} is no multiple of that. Nothing was sent; send a quantity that is.`,
     );
-  if (limit === undefined)
+  if (limit === undefined && trigger === undefined)
     return stop === undefined
       ? null
       : { code: 'failed_at_broker', message: 'Alpaca takes a stop with an order only beside its limit.' };
+  // Fractions are orders of the day.
+  if (timeInForce === 'day') return null;
   const fraction = fractionProblem(stop === undefined ? 'orders that rest' : 'stops', quantity);
   return fraction === null ? null : invalid(fraction);
 }

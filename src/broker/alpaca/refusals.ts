@@ -25,6 +25,8 @@ interface Meaning {
 /** “stop price must be less than current price”; of one beside a limit, “…than base_price - 0.01”. */
 const PASSED = /stop.?price must.*(current|market|base).?price/i;
 
+export const isPassed = ({ message }: Refusal): boolean => PASSED.test(message);
+
 /** In turn: the first that fits. */
 const MEANINGS: readonly Meaning[] = [
   {

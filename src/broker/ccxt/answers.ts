@@ -107,6 +107,8 @@ export function rejectionOf(refused: Refused, exchange: Exchange): OrderError | 
       return reject('position_mode_mismatch', hedged(title, howToSwitch));
     case 'no_position':
       return reject('no_position', `${title} has no position that this order could reduce: ${said}.`);
+    case 'passed':
+      return reject('invalid_price', `The market has passed the price already: ${title} says ${said}.`);
     case 'refused':
     case 'not_found':
       return reject('failed_at_broker', `${title} refused the order: ${said}.`);

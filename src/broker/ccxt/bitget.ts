@@ -342,7 +342,7 @@ export const bitget: Profile = {
         return bid && ask && text(row, 'symbol') === market.id ? { bid, ask } : undefined;
       },
     ),
-  capabilities: (kind) => ({ moves: kind === 'unified' ? 'amend' : 'set' }),
+  capabilities: (kind) => (kind === 'unified' ? { moves: 'amend', stopEntries: false } : { moves: 'set' }),
 };
 
 const SETTINGS = question('privateUtaGetV3AccountSettings', [], (body) => {

@@ -2,9 +2,8 @@
 // profiles. Quantities are the user's, in the base asset; contracts are counted below this file only.
 
 import type { MarginMode } from '../../domain/brokers.ts';
-import { compare, type Decimal, isOnStep, multiply } from '../../domain/decimal.ts';
+import { type Decimal, multiply } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
 import {
   AccountUnfit,
   type Broker,
@@ -18,16 +17,18 @@ import {
 } from '../broker.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
+import { type ConditionalWords, createWaiting, noTrigger, withCodes } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { createHoldings } from './holdings.ts';
 import type { Market } from './listing.ts';
 import { marginWarnings, modesToTry } from './margin.ts';
-import { contractsOf, findMarket, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
+import { contractsOf, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
-import type { Page, Question, SeenOrder } from './profile.ts';
+import type { OrderToFind, OrderToSend, Page, Question, SeenOrder } from './profile.ts';
 import type { StopWords } from './stop-words.ts';
 import { createStops } from './stops.ts';
 import { listen } from './stream.ts';
+import { isLate, refuseUnsent, tooLate } from './unsent.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
 
 /** An exchange's clock and ours differ a little even when they were compared. */
@@ -48,10 +49,14 @@ interface Connecting {
   readonly marginMode: MarginMode;
   /** Of its stops. */
   readonly words: StopWords;
+  /** Of entries that wait for a price; null: it takes none. */
+  readonly conditional: ConditionalWords | null;
 }
 
-export function connect({ venue, credentials, capabilities, marginMode, words }: Connecting): Broker {
-  const { exchange, markets } = venue;
+export function connect(connecting: Connecting): Broker {
+  const { venue, credentials, capabilities, marginMode, words, conditional } = connecting;
+  const { markets } = venue;
+  const exchange = conditional ? withCodes(venue.exchange, conditional) : venue.exchange;
   const { profile, kind, environment } = exchange;
   const { title } = profile;
   const closing = new AbortController();
@@ -97,15 +102,25 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
     ...{ checkOpen, listedMarket, everyPage },
   });
 
+  const soughtIn = (query: OrderQuery, market: Market): OrderToFind => ({
+    market,
+    clientOrderId: query.clientOrderId,
+    ref: query.brokerRef,
+    side: query.side,
+    contracts: contractsOf(query.quantity, market),
+    since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
+  });
+
+  const waiting = createWaiting({
+    ...{ words: conditional, title },
+    asking(signal) {
+      checkOpen(signal);
+      return asker(exchange, credentials, signal);
+    },
+  });
+
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
-    const order = {
-      market,
-      clientOrderId: query.clientOrderId,
-      ref: query.brokerRef,
-      side: query.side,
-      contracts: contractsOf(query.quantity, market),
-      since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
-    };
+    const order = soughtIn(query, market);
     for (const question of profile.lookUps(order, kind)) {
       checkOpen(signal);
       const reply = await asker(exchange, credentials, signal).tell(question);
@@ -125,7 +140,10 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
 
   async function find(query: OrderQuery, signal: AbortSignal) {
     const market = await listedMarket(query.symbol, signal);
-    const seen = await lookFor(query, market, signal);
+    const seen =
+      query.isConditional && waiting
+        ? await waiting.find(soughtIn(query, market), signal)
+        : await lookFor(query, market, signal);
     if (seen === null) return null;
     // Some look by the id alone: the order is then the one that it is, whatever it was looked for in.
     const its = (await markets.all(signal)).byId.get(seen.marketId);
@@ -134,48 +152,9 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
     return state;
   }
 
-  /** Before anything is sent: what cannot be traded as it stands is not rounded. */
-  async function refuseUnsent(
-    order: BrokerOrder,
-    signal: AbortSignal,
-  ): Promise<{ readonly error: OrderError } | { readonly market: Market; readonly contracts: Decimal }> {
-    const { instrument, quantity, reduceOnly } = order;
-    // What takes nobody in any more may let out who is in it: a close is the exchange's own to refuse.
-    const isShut = (market: Market) => !market.instrument.open && !reduceOnly;
-    let market = await marketOf(markets, instrument.symbol, signal);
-    if (market && isShut(market)) market = findMarket(await markets.fresh(signal), instrument.symbol) ?? null;
-    if (!market) return { error: unknownSymbol(await markets.all(signal), instrument.symbol, title) };
-    if (isShut(market))
-      return {
-        error: {
-          code: 'market_closed',
-          message: `${title} has suspended ${instrument.symbol}. Nobody says until when.`,
-        },
-      };
-    const { quantityStep, minQuantity } = market.instrument;
-    if (!reduceOnly && (!isOnStep(quantity, quantityStep) || compare(quantity, minQuantity) < 0))
-      return {
-        error: {
-          code: 'invalid_quantity',
-          message:
-            `${title} takes ${instrument.symbol} in steps of ${quantityStep} and not below ${minQuantity}, ` +
-            `and ${quantity} was asked for. Nothing was sent.`,
-        },
-      };
-    if (isLate(order)) return { error: tooLate(order) };
-    return { market, contracts: contractsOf(quantity, market) };
-  }
-
-  const isLate = ({ sendBefore }: BrokerOrder): boolean => Date.now() >= millis(sendBefore);
-
-  const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
-    code: 'expired',
-    message: `The order was not sent: it had to be at ${title} before ${sendBefore}.`,
-  });
-
   async function place(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
     checkOpen(signal);
-    const ready = await refuseUnsent(order, signal);
+    const ready = await refuseUnsent({ markets, title }, order, signal);
     if ('error' in ready) return { outcome: 'rejected', error: ready.error };
     const { market, contracts } = ready;
     if (!profile.namesMarginMode) return send(order, { market, contracts, mode: null }, signal);
@@ -194,14 +173,19 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
     as: { readonly market: Market; readonly contracts: Decimal; readonly mode: MarginMode | null },
     signal: AbortSignal,
   ): Promise<PlaceOutcome> {
-    const { clientOrderId, side, reduceOnly, limit = null } = order;
+    const { clientOrderId, side, reduceOnly, limit = null, trigger, timeInForce } = order;
     const { market, contracts, mode } = as;
     // The position may have taken its time.
-    if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
-    const question = profile.place(
-      { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode, limit },
-      kind,
-    );
+    if (isLate(order)) return { outcome: 'rejected', error: tooLate(order, title) };
+    const atOnce: OrderToSend['atOnce'] =
+      timeInForce === 'ioc' ? 'IOC' : timeInForce === 'fok' ? 'FOK' : null;
+    const toSend = { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode, limit, atOnce };
+    // What is to wait for a price is sent as that, or not at all.
+    if (trigger !== undefined && !conditional) return { outcome: 'rejected', error: noTrigger(title) };
+    const question =
+      trigger === undefined || !conditional
+        ? profile.place(toSend, kind)
+        : conditional.place({ ...toSend, trigger });
     // Rather too soon than too late: by how much the clocks differ is known only so well.
     const sendBefore = millis(order.sendBefore) - exchange.doubtMs();
     const left = Math.max(1, sendBefore - Date.now());
@@ -239,7 +223,7 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
     if (error) return { outcome: 'rejected', error: withLeftOver(error, order) };
     switch (refused.meaning) {
       case 'clock':
-        if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
+        if (isLate(order)) return { outcome: 'rejected', error: tooLate(order, title) };
         await exchange.compareClocks(signal);
         throw faultOf(refused, exchange);
       case 'duplicate':
@@ -257,7 +241,15 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
   /** There is one under this id, and who sent it can only be us. */
   async function lookedUp(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
     const { clientOrderId, instrument, side, quantity } = order;
-    const query = { clientOrderId, brokerRef: null, symbol: instrument.symbol, side, quantity };
+    const isConditional = order.trigger !== undefined;
+    const query = {
+      clientOrderId,
+      brokerRef: null,
+      symbol: instrument.symbol,
+      side,
+      quantity,
+      isConditional,
+    };
     try {
       const state = await find(
         { ...query, sentAt: new Date().toISOString() as OrderQuery['sentAt'] },
@@ -372,9 +364,12 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
       });
     },
 
-    async cancel({ brokerRef, symbol }, signal) {
-      const market = await listedMarket(symbol, signal);
-      const reply = await asker(exchange, credentials, signal).tell(profile.cancel(brokerRef, market, kind));
+    async cancel(order, signal) {
+      const market = await listedMarket(order.symbol, signal);
+      const apart = order.isConditional && waiting ? await waiting.cancelling(order, market, signal) : null;
+      const question =
+        apart && 'method' in apart ? apart : profile.cancel(apart?.ref ?? order.brokerRef, market, kind);
+      const reply = await asker(exchange, credentials, signal).tell(question);
       if ('refused' in reply && reply.refused !== 'not_found')
         throw new BrokerUnavailable(`${title} refused to cancel the order.`);
     },

@@ -7,6 +7,7 @@ import { readKeys } from '../keys.ts';
 import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker } from './asking.ts';
+import { CONDITIONALS } from './conditional-words.ts';
 import { connect, type Venue } from './connector.ts';
 import { type Clock, type Exchange, makeExchange, metered, newClock } from './exchange.ts';
 import { createMarkets } from './markets.ts';
@@ -56,7 +57,14 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     await markets.all(signal);
     const venue = { markets, exchange: counted(own.exchange) };
     const capabilities = { ...BROKERS[name].capabilities, ...profile.capabilities?.(kind) };
-    return connect({ venue, credentials, marginMode, capabilities, words: STOP_WORDS[name](kind) });
+    return connect({
+      venue,
+      credentials,
+      marginMode,
+      capabilities,
+      words: STOP_WORDS[name](kind),
+      conditional: CONDITIONALS[name](kind),
+    });
   };
 }
 

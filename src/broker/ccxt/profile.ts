@@ -66,7 +66,7 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-interface OrderToSend {
+export interface OrderToSend {
   readonly market: CcxtMarket;
   readonly clientOrderId: ClientOrderId;
   readonly side: Side;
@@ -75,6 +75,8 @@ interface OrderToSend {
   readonly marginMode: MarginMode | null;
   /** Rests until it fills at this price or better; null: at the market. */
   readonly limit: Decimal | null;
+  /** Of one with a limit; null: it rests until it is cancelled. */
+  readonly atOnce?: 'IOC' | 'FOK' | null;
 }
 
 export interface OrderToFind {
@@ -271,7 +273,7 @@ export const heldIn = (
 
 /** As ccxt is told of it for each of them. `own`: what one exchange needs besides. */
 export const newOrder = (
-  { market, clientOrderId, side, contracts, reduceOnly, marginMode, limit }: OrderToSend,
+  { market, clientOrderId, side, contracts, reduceOnly, marginMode, limit, atOnce }: OrderToSend,
   read: Question<SeenOrder>['read'],
   own: Readonly<Record<string, unknown>> = {},
 ): Question<SeenOrder> =>
@@ -283,7 +285,13 @@ export const newOrder = (
       side,
       contracts,
       limit ?? undefined,
-      { clientOrderId, ...(reduceOnly && { reduceOnly }), ...(marginMode && { marginMode }), ...own },
+      {
+        clientOrderId,
+        ...(reduceOnly && { reduceOnly }),
+        ...(marginMode && { marginMode }),
+        ...(atOnce && { timeInForce: atOnce }),
+        ...own,
+      },
     ],
     read,
   );

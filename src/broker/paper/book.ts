@@ -25,8 +25,9 @@ import { findListing, type Listing, listingAbroad } from './market.ts';
 export type Quotes = (listing: Listing) => Quote;
 
 /** Whether anything in it waits for a price. */
-export const waits = ({ stops, resting }: Book): boolean =>
-  stops.length > 0 || resting.some(({ limit }) => limit !== null);
+export const waits = ({ stops, resting }: Book): boolean => stops.length > 0 || resting.some(waitsForPrice);
+
+const waitsForPrice = ({ limit, trigger }: PaperOrder): boolean => limit !== null || trigger !== null;
 
 export const isResting = ({ status }: PaperOrder): boolean =>
   status === 'placed' || status === 'partially_filled';
@@ -212,7 +213,7 @@ export const heldListings = (book: Book): Listing[] =>
 /** Of another broker's market, what something waits for a price of. */
 export function waitingAbroad(book: Book): Listing[] {
   const held = book.stops.map(({ symbol }) => book.holdings[symbol]?.instrument);
-  const ordered = book.resting.map(({ limit, instrument }) => (limit === null ? null : instrument));
+  const ordered = book.resting.map((order) => (waitsForPrice(order) ? order.instrument : null));
   const instruments = [...held, ...ordered].filter((each) => each !== undefined && each !== null);
   const bySymbol = new Map(instruments.map((instrument) => [instrument.symbol, instrument]));
   return [...bySymbol.values()].map(listingAbroad);

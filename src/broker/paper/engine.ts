@@ -13,7 +13,7 @@ import {
 } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
-import { type BrokerOrder, withLeftOver } from '../broker.ts';
+import { type BrokerOrder, type Quote, withLeftOver } from '../broker.ts';
 import { exposure, isResting, marginFor, type Quotes, reducible, reserved } from './book.ts';
 import type { Book, BookChange, PaperOrder } from './ledger.ts';
 import { type Listing, MAX_QUANTITY } from './market.ts';
@@ -58,7 +58,9 @@ export function accept(
     quantity,
     reduceOnly: order.reduceOnly,
     limit: order.limit ?? null,
-    instrument: order.limit === undefined ? null : listing.abroad,
+    trigger: order.trigger ?? null,
+    goodUntil: endOfDay(order, listing, rules, now),
+    instrument: isPriced(order) ? listing.abroad : null,
     status: 'placed',
     fillQuantity: ZERO,
     fillPrice: null,
@@ -70,7 +72,8 @@ export function accept(
   };
   // Where the settings end it, it is accepted first all the same, and ended only when somebody looks: as at a real exchange,
   // the answer to placing does not tell.
-  const { book: after, order: placed } = matchNow(draft.book, accepted, listing, rules, moment);
+  const matched = matchNow(draft.book, accepted, listing, rules, moment);
+  const { book: after, order: placed } = atOnce(order, { book: draft.book, order: accepted }, matched, now);
   draft.book = after;
   endIdle(draft, listing.symbol, rules, now);
   if (!isResting(placed)) return { order: placed, change: changeOf(draft, now, { order: placed }) };
@@ -79,6 +82,35 @@ export function accept(
   const { resting, stops } = draft.book;
   draft.book = { ...draft.book, resting: [...resting, placed], stops: stop ? [...stops, stop] : stops };
   return { order: placed, change: changeOf(draft, now, { order: placed, ...(stop && { stop }) }) };
+}
+
+/** Some are filled at once, as far as they can be or all of them, and do not rest. */
+function atOnce(
+  { timeInForce }: BrokerOrder,
+  before: { readonly book: Book; readonly order: PaperOrder },
+  after: { readonly book: Book; readonly order: PaperOrder },
+  now: number,
+): { readonly book: Book; readonly order: PaperOrder } {
+  if ((timeInForce !== 'ioc' && timeInForce !== 'fok') || after.order.trigger !== null) return after;
+  if (!isResting(after.order)) return after;
+  const kept = timeInForce === 'fok' ? before : after;
+  return {
+    ...kept,
+    order: endOrder(kept.order, 'cancelled', `${timeInForce}: it was not filled at once`, now),
+  };
+}
+
+const isPriced = ({ limit, trigger }: BrokerOrder): boolean => limit !== undefined || trigger !== undefined;
+
+/** Of an order of the day; null: it is none, or there is no end of it. */
+function endOfDay(
+  { timeInForce }: BrokerOrder,
+  listing: Listing,
+  rules: Rules,
+  now: number,
+): PaperOrder['goodUntil'] {
+  const end = timeInForce === 'day' ? sessionOf(listing, rules).nextClose(now) : null;
+  return end === null ? null : timestamp(end);
 }
 
 /** Ends an order that rests, as its owner asks. null: nothing changes. */
@@ -94,6 +126,9 @@ export function cancel(book: Book, ref: string, rules: Rules, moment: Moment): B
 const stopBeside = ({ stop, side, clientOrderId }: BrokerOrder, quantity: Decimal): AskedStop | null =>
   stop === undefined ? null : { clientOrderId, side, quantity, price: stop, triggerBy: 'last' };
 
+const isStopReachedAt = (side: BrokerOrder['side'], trigger: Decimal, { bid }: Quote): boolean =>
+  side === 'buy' ? compare(bid, trigger) >= 0 : compare(bid, trigger) <= 0;
+
 const checkDeadline = ({ sendBefore }: BrokerOrder, now: number): OrderError | null =>
   now <= millis(sendBefore)
     ? null
@@ -101,7 +136,10 @@ const checkDeadline = ({ sendBefore }: BrokerOrder, now: number): OrderError | n
 
 /** With a limit it may as well rest until the market opens. */
 const checkHours = (order: BrokerOrder, listing: Listing, rules: Rules, now: number): OrderError | null =>
-  order.limit !== undefined || sessionOf(listing, rules).isOpen(now) ? null : marketClosed(listing, now);
+  (isPriced(order) && order.timeInForce !== 'ioc' && order.timeInForce !== 'fok') ||
+  sessionOf(listing, rules).isOpen(now)
+    ? null
+    : marketClosed(listing, now);
 
 const invalid = (message: string): OrderError => ({ code: 'invalid_quantity', message });
 
@@ -163,9 +201,19 @@ function checkPrices(
   rules: Rules,
   moment: Moment,
 ): OrderError | null {
-  const { limit } = order;
-  if (limit !== undefined && (sign(limit) <= 0 || !isOnStep(limit, listing.tickSize)))
-    return invalid(`A price of ${listing.symbol} must be a multiple of ${listing.tickSize}.`);
+  const { limit, trigger, side, reduceOnly } = order;
+  const isOff = (price?: Decimal) =>
+    price !== undefined && (sign(price) <= 0 || !isOnStep(price, listing.tickSize));
+  if (isOff(limit) || isOff(trigger)) {
+    const words = `A price of ${listing.symbol} must be a multiple of ${listing.tickSize}.`;
+    return reduceOnly ? invalid(words) : { code: 'invalid_price', message: words };
+  }
+  const isPassed = trigger !== undefined && isStopReachedAt(side, trigger, moment.quotes(listing));
+  if (isPassed)
+    return {
+      code: 'invalid_price',
+      message: `The market has passed ${trigger} already: it would trigger at once.`,
+    };
   const beside = stopBeside(order, quantity);
   const refusal = beside && refusalOf(book, beside, listing, rules, moment);
   return refusal ? invalid(refusal.words) : null;

@@ -17,6 +17,10 @@ export interface PaperOrder extends BrokerOrderState {
   readonly reduceOnly: boolean;
   /** Fills at this price or better, and rests until then; null: at the market. */
   readonly limit: Decimal | null;
+  /** It waits until the price is there; null: it does not, or it was there. */
+  readonly trigger: Decimal | null;
+  /** When it ends by itself; null: it does not. */
+  readonly goodUntil: Timestamp | null;
   /** Of another broker's market; null: our own list is known. */
   readonly instrument: Instrument | null;
   readonly acceptedAt: Timestamp;

@@ -92,6 +92,7 @@ export function matchNow(
   moment: Moment,
 ): Step {
   const isPossible =
+    order.trigger === null &&
     moment.now >= dueAt(order, rules) &&
     sessionOf(listing, rules).isOpen(moment.now) &&
     isWithinLimit(order, moment.quotes(listing));

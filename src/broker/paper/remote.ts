@@ -234,6 +234,8 @@ function connection(
           reduce_only: order.reduceOnly,
           send_before: order.sendBefore,
           ...(order.limit !== undefined && { limit: order.limit }),
+          ...(order.trigger !== undefined && { trigger: order.trigger }),
+          ...(order.timeInForce !== undefined && { time_in_force: order.timeInForce }),
           ...(order.stop !== undefined && { stop: order.stop }),
         },
         ({ status, body }) => {

@@ -8,6 +8,8 @@ export interface Session {
   isOpen(now: number): boolean;
   /** The next opening after now, whether or not it is open now. */
   nextOpen(now: number): number;
+  /** When the session ends that is now, or comes next; null: it never does. */
+  nextClose(now: number): number | null;
   hours(now: number): MarketHours;
 }
 
@@ -18,6 +20,7 @@ const HOUR = 60 * MINUTE;
 export const AROUND_THE_CLOCK: Session = {
   isOpen: () => true,
   nextOpen: (now) => (Math.floor(now / HOUR) + 1) * HOUR,
+  nextClose: () => null,
   hours: (now) => ({
     timezone: 'UTC',
     session: 'around the clock',
@@ -53,6 +56,10 @@ export const US_STOCKS: Session = {
       if (isWeekday(date) && opening > now) return opening;
     }
     throw new Error('four days without a weekday');
+  },
+  nextClose(now) {
+    const opening = US_STOCKS.isOpen(now) ? openingOn(inNewYork(now).date) : US_STOCKS.nextOpen(now);
+    return opening + (CLOSES - OPENS) * MINUTE;
   },
   hours: (now) => ({
     timezone: 'America/New_York',

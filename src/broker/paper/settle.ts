@@ -66,7 +66,8 @@ function lookAround(draft: Draft, rules: Rules, moment: Moment): void {
     if (fill === 'cancel') end(order, 'cancelled', 'cancelled by the paper exchange');
     else if (fill === 'fail') end(order, 'failed', 'failed at the paper exchange');
     else if (!listing) end(order, 'cancelled', `${order.symbol} is no longer listed`);
-    else if (order.limit === null) matchInBook(draft, order, listing, rules, moment);
+    else if (order.limit === null && order.trigger === null)
+      matchInBook(draft, order, listing, rules, moment);
   }
   if (protection !== 'vanish') return;
   for (const stop of draft.book.stops)
@@ -128,7 +129,9 @@ function watchesOf(draft: Draft, rules: Rules, moment: Moment): Watch[] {
   const { stops, resting } = draft.book;
   return [
     ...stops.flatMap((stop) => watchOfStop(draft, stop, rules, moment)),
+    ...resting.flatMap((order) => watchOfTrigger(draft, order, rules, moment)),
     ...resting.flatMap((order) => watchOfLimit(draft, order, rules, moment)),
+    ...resting.flatMap((order) => watchOfEnd(draft, order, moment)),
   ];
 }
 
@@ -146,9 +149,41 @@ function watchOfStop(draft: Draft, stop: PaperStop, rules: Rules, moment: Moment
   });
 }
 
+/** An entry that waits for its price becomes an order at the market, or one with its limit. */
+function watchOfTrigger(draft: Draft, order: PaperOrder, rules: Rules, moment: Moment): Watch[] {
+  const { trigger, side } = order;
+  const listing = trigger === null ? null : listingOf(draft.book, order);
+  if (trigger === null || !listing) return [];
+  const path = moment.path(listing);
+  const level = ticks(trigger, listing);
+  const isOpen = hoursOf(listing, rules);
+  const last = path ? path.bid : () => ticks(moment.quotes(listing).bid, listing);
+  return watchOf(listing, moment, {
+    since: dueAt(order, rules),
+    isReached: (at) => isOpen(at) && isStopReached(side, level, last(at)),
+    act(then) {
+      const triggered = { ...order, trigger: null, updatedAt: timestamp(then.now) };
+      keepOrder(draft, triggered, then.now);
+      matchInBook(draft, triggered, listing, rules, then);
+    },
+  });
+}
+
+/** The day that it was good for is over. */
+function watchOfEnd(draft: Draft, order: PaperOrder, moment: Moment): Watch[] {
+  const { goodUntil } = order;
+  const listing = goodUntil === null ? null : listingOf(draft.book, order);
+  if (goodUntil === null || !listing) return [];
+  return watchOf(listing, moment, {
+    since: millis(order.acceptedAt),
+    isReached: (at) => at >= millis(goodUntil),
+    act: ({ now }) => keepOrder(draft, endOrder(order, 'cancelled', 'the session has ended', now), now),
+  });
+}
+
 function watchOfLimit(draft: Draft, order: PaperOrder, rules: Rules, moment: Moment): Watch[] {
-  const { limit, side } = order;
-  const listing = limit === null ? null : listingOf(draft.book, order);
+  const { limit, side, trigger } = order;
+  const listing = limit === null || trigger !== null ? null : listingOf(draft.book, order);
   if (limit === null || !listing || sign(fillable(order, listing, rules)) === 0) return [];
   const path = moment.path(listing);
   const level = ticks(limit, listing);
@@ -209,7 +244,15 @@ function fire(draft: Draft, stop: PaperStop, listing: Listing, rules: Rules, mom
     draft.book,
     {
       ...{ clientOrderId: id, brokerRef: brokerRef(id, rules), symbol, side, quantity, reduceOnly: true },
-      ...{ limit: null, instrument: listing.abroad, status: 'placed', fillQuantity: ZERO, fillPrice: null },
+      ...{
+        limit: null,
+        trigger: null,
+        goodUntil: null,
+        instrument: listing.abroad,
+        status: 'placed',
+        fillQuantity: ZERO,
+        fillPrice: null,
+      },
       fee: listing.abroad ? null : ZERO,
       reason: null,
       acceptedAt: timestamp(now),

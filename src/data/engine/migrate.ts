@@ -37,6 +37,7 @@ import { paperStops } from '../migrations/026-paper-stops.ts';
 import { protections } from '../migrations/027-protections.ts';
 import { causedOrders } from '../migrations/028-caused-orders.ts';
 import { sizes } from '../migrations/029-sizes.ts';
+import { resting } from '../migrations/030-resting.ts';
 import { groups } from '../migrations/033-groups.ts';
 import { groupIndexes } from '../migrations/034-group-indexes.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
@@ -92,6 +93,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '027-protections', script: protections },
   { name: '028-caused-orders', script: causedOrders, besideOthers: true },
   { name: '029-sizes', script: sizes },
+  { name: '030-resting', script: resting },
   { name: '033-groups', script: groups },
   { name: '034-group-indexes', script: groupIndexes, besideOthers: true },
 ];

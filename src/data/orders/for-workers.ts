@@ -21,6 +21,7 @@ import {
   unsettledOrders,
 } from './orders.ts';
 import { closedBy, knownOf, wantedFor } from './protections.ts';
+import { endEntry } from './resting.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -68,6 +69,10 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     },
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
+    async endEntry(order, why) {
+      await db.commit([endEntry(order.id, why)]);
+      return (await findOrder(db, order.id)) ?? order;
+    },
     closedBy: (of) => closedBy(db, of),
     entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
     firstEquity: (of, day, read) => firstEquity(db, of, day, read),

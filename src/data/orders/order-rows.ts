@@ -17,6 +17,7 @@ import type {
   Source,
 } from '../../domain/orders/order.ts';
 import { NO_NOTES } from '../../domain/orders/order.ts';
+import type { Priced } from '../../domain/orders/priced.ts';
 import type { Sizing } from '../../domain/orders/sizing.ts';
 import type { ExitReason } from '../../domain/protection/protection.ts';
 import { type OrderWish, wishFromJson, wishJson } from '../../domain/protection/wish.ts';
@@ -53,6 +54,8 @@ export interface OrderRow {
   request_id: string | null;
   wish: string | null;
   sizing: string | null;
+  priced: string | null;
+  ending: string | null;
   exit_reason: ExitReason | null;
   caused_by: OrderId | null;
   unprotected_ms: number | null;
@@ -84,7 +87,7 @@ export async function ordersWhere(db: Reads, where: Statement): Promise<Order[]>
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
               position_before, counted, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by,
-              wish, sizing, exit_reason, caused_by, unprotected_ms, group_id
+              wish, sizing, priced, ending, exit_reason, caused_by, unprotected_ms, group_id
             from order_history`,
         where,
       ],
@@ -173,6 +176,8 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     ...(row.settled_by === null ? {} : { settledBy: row.settled_by }),
     ...(row.wish === null ? {} : { wish: wishOf(row.wish) }),
     ...(row.sizing === null ? {} : { sizing: JSON.parse(row.sizing) as Sizing }),
+    ...(row.priced === null ? {} : { priced: JSON.parse(row.priced) as Priced }),
+    ...(row.ending === null ? {} : { ending: JSON.parse(row.ending) as NonNullable<Order['ending']> }),
     ...(row.exit_reason === null ? {} : { exitReason: row.exit_reason }),
     ...(row.caused_by === null ? {} : { causedBy: row.caused_by }),
     ...(row.group_id === null ? {} : { groupId: row.group_id }),

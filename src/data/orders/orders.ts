@@ -30,14 +30,14 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled, notes, request_id, wish, sizing, exit_reason, caused_by,
+          auto_exit, trace, fingerprint, unsettled, notes, request_id, wish, sizing, priced, exit_reason, caused_by,
           group_id)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
           ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isOpenToAll(order)},
           ${json(order.notes === NO_NOTES ? null : order.notes)}, ${order.requestId},
-          ${order.wish ? wishText(order.wish) : null}, ${json(order.sizing ?? null)}, ${order.exitReason ?? null}, ${order.causedBy ?? null},
+          ${order.wish ? wishText(order.wish) : null}, ${json(order.sizing ?? null)}, ${json(order.priced ?? null)}, ${order.exitReason ?? null}, ${order.causedBy ?? null},
           ${order.groupId ?? null})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
@@ -45,10 +45,13 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
 
 /**
  * What is to be worked off by versions of every age. Those from before protection would open the position and forget its stop, those from
- * before sizes would trade cash as units: until a part of it was sent, such an order is kept from them.
+ * before sizes would trade cash as units, and those from before prices would trade at the market: until a part of it was sent, such an
+ * order is kept from them.
  */
-const isOpenToAll = (order: Order): boolean =>
-  isUnsettled(order) && (!(order.wish || order.sizing) || wasSent(order));
+const isOpenToAll = (order: Order): boolean => isUnsettled(order) && (!isNewer(order) || wasSent(order));
+
+const isNewer = ({ wish, sizing, priced, intent }: Order): boolean =>
+  wish !== undefined || sizing !== undefined || priced !== undefined || intent.operation === 'CANCEL_ENTRIES';
 
 /** A real order that was accepted before, however long ago. */
 export async function acceptedBefore(

@@ -47,6 +47,8 @@ interface OrderRow {
   quantity: string;
   reduce_only: number | boolean;
   limit_price: string | null;
+  trigger_price: string | null;
+  good_until: Timestamp | null;
   instrument: string | null;
   status: PaperOrder['status'];
   fill_quantity: string;
@@ -85,12 +87,12 @@ async function readBook(db: Db, name: string): Promise<Book> {
     sql`select a.version, a.profit, a.positions, a.walked_to, w.*
         from paper_accounts a
         left join (
-          select 'order' as kind, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, instrument,
+          select 'order' as kind, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, trigger_price, good_until, instrument,
             status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at,
             null as price, null as trigger_by, null as is_beside, null as order_id
           from paper_orders where book = ${name} and status in ('placed', 'partially_filled')
           union all
-          select 'stop', client_order_id, broker_ref, symbol, side, quantity, null, null, null,
+          select 'stop', client_order_id, broker_ref, symbol, side, quantity, null, null, null, null, null,
             status, null, null, null, reason, accepted_at, updated_at,
             price, trigger_by, is_beside, order_id
           from paper_stops where book = ${name} and status = 'standing'
@@ -118,6 +120,8 @@ const orderOf = (row: OrderRow): PaperOrder => ({
   quantity: decimal(row.quantity),
   reduceOnly: Boolean(row.reduce_only),
   limit: decimalOrNull(row.limit_price),
+  trigger: decimalOrNull(row.trigger_price),
+  goodUntil: row.good_until,
   instrument: row.instrument === null ? null : (JSON.parse(row.instrument) as Instrument),
   status: row.status,
   fillQuantity: decimal(row.fill_quantity),
@@ -162,10 +166,10 @@ function insertOrder(name: string, order: PaperOrder): Statement {
   const instrument = order.instrument && JSON.stringify(order.instrument);
   return must(
     'duplicate',
-    sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price,
+    sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, trigger_price, good_until,
           instrument, status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at)
         values (${name}, ${order.clientOrderId}, ${order.brokerRef}, ${order.symbol}, ${order.side},
-          ${order.quantity}, ${order.reduceOnly}, ${order.limit}, ${instrument}, ${order.status},
+          ${order.quantity}, ${order.reduceOnly}, ${order.limit}, ${order.trigger}, ${order.goodUntil}, ${instrument}, ${order.status},
           ${order.fillQuantity}, ${order.fillPrice}, ${order.fee}, ${order.reason}, ${order.acceptedAt},
           ${order.updatedAt})
         on conflict (book, client_order_id) do nothing`,
@@ -176,7 +180,8 @@ const updateOrder = (name: string, order: PaperOrder): Statement =>
   must(
     'order',
     sql`update paper_orders set status = ${order.status}, fill_quantity = ${order.fillQuantity},
-          fill_price = ${order.fillPrice}, fee = ${order.fee}, reason = ${order.reason}, updated_at = ${order.updatedAt}
+          fill_price = ${order.fillPrice}, fee = ${order.fee}, reason = ${order.reason}, updated_at = ${order.updatedAt},
+          trigger_price = ${order.trigger}
         where book = ${name} and client_order_id = ${order.clientOrderId}
           and status in ('placed', 'partially_filled')`,
   );

@@ -68,13 +68,24 @@ export interface GuardFacts {
   readonly hasStop?: boolean | null;
 }
 
-export function judgeEntry(guards: Guards, facts: GuardFacts): GuardVerdict[] {
-  return GUARDS.flatMap(({ guard, judge }) => {
+export const judgeEntry = (guards: Guards, facts: GuardFacts): GuardVerdict[] =>
+  judgedBy(GUARDS, guards, facts);
+
+function judgedBy(which: typeof GUARDS, guards: Guards, facts: GuardFacts): GuardVerdict[] {
+  return which.flatMap(({ guard, judge }) => {
     const found = judge(guards, facts);
     if (found === null) return [];
     return [{ guard, outcome: found.passes ? 'passed' : 'refused', reason: found.reason } as const];
   });
 }
+
+/** Those that hold at any moment, whatever is traded. */
+export const judgeHours = (guards: Guards, now: number): GuardVerdict[] =>
+  judgedBy(
+    GUARDS.filter(({ guard }) => guard === 'trading_hours' || guard === 'pauses'),
+    guards,
+    { now } as GuardFacts,
+  );
 
 /** The first that refused; null: none did. */
 export function guardRefusal(verdicts: readonly GuardVerdict[]): OrderError | null {

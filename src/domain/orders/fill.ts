@@ -17,6 +17,8 @@ import {
   withLeg,
 } from './order.ts';
 import { shortOfTarget } from './position.ts';
+import { mayRest } from './priced.ts';
+import { nextLookAt } from './resting.ts';
 
 /** An order as the broker has it. */
 export interface BrokerOrderState {
@@ -46,7 +48,8 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     ackedAt: leg?.ackedAt ?? timestamp(now),
     filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
   });
-  const error = errorOf(state);
+  const isTakenBack = status === 'cancelled' && leg?.leg === 'entry' && order.ending !== undefined;
+  const error = isTakenBack && order.ending ? order.ending : errorOf(state);
   if (isForWorkerToEnd(order, leg, status)) return { ...seen, exitError: error };
   if (order.status !== 'executing' && isOfMonths(order))
     return followingAll({ ...seen, exitError: error }, now);
@@ -157,9 +160,24 @@ export function afterLook(
     return { order: after, verdict: { check: 'scheduled', nextAt, reason: BUSY, isFree: true } };
   }
   const reason = reasonOf(look, stillOpen);
+  if (mayYetRest(after, stillOpen, look, now)) {
+    const nextAt = timestamp(nextLookAt(after, now, rules.requeueMs));
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true } };
+  }
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
 }
+
+/**
+ * An entry that waits for its price is looked at for as long as it does: that it rests is no failure to find out. Nor is it given up
+ * while the broker cannot be asked, or it would rest there unseen; a day after its time somebody is to be told.
+ */
+function mayYetRest(order: Order, leg: Leg, look: Look, now: number): boolean {
+  const { priced } = order;
+  if (!priced || !mayRest(priced) || leg.leg !== 'entry' || look.seen === 'nothing') return false;
+  return look.seen === 'state' || now < millis(priced.expiresAt) + GIVEN_UP_AFTER_MS;
+}
+const GIVEN_UP_AFTER_MS = 24 * 3_600_000;
 
 const BUSY = 'the broker limits the rate of requests';
 /** A busy broker is asked again a little later, but not for ever: then its silence counts. */

@@ -60,9 +60,11 @@ import {
 import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, plan } from './planning.ts';
 import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
+import { mayRest } from './priced.ts';
 import { sizedBy } from './sized-order.ts';
 import { end, type Facts, type Rules, type Step } from './step.ts';
 import {
+  clearTheWay,
   isAgreed,
   longPause,
   lookAtOthersAgain,
@@ -119,8 +121,11 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   const isSized = order.sizing?.units !== null;
   if (!able.fractionalQuantities && isSized && !isExit(order) && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
+  if (facts.wrongPrice) return end(stopped(order, 'rejected', facts.wrongPrice));
   const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
+  const clearing = clearTheWay(order, facts);
+  if (clearing) return clearing;
   if (position === null) return { do: 'read the position', ...afterRefusals(order) };
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
@@ -277,6 +282,9 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
       // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
       const isNotAll = mainLeg(order)?.leg === 'exit' && (!isMain || order.awaitsRest);
       if (isNotAll && !isPatient) return end(moveTo(withoutUnsent(order), leg.status));
+      // It waits for its price: one look tells whether it was filled at once.
+      const isWaiting = leg.leg === 'entry' && order.priced !== undefined && mayRest(order.priced);
+      if (isWaiting && facts.watch.looks > 0) return end(order);
       const budgetMs = isNotAll ? Number.POSITIVE_INFINITY : isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
         if (isNotAll)

@@ -16,6 +16,7 @@ import type { ExitReason } from '../protection/protection.ts';
 import type { OrderWish } from '../protection/wish.ts';
 import type { Direction, Side } from '../side.ts';
 import type { StanceSide } from '../signals/strategy.ts';
+import type { Priced } from './priced.ts';
 import type { Sizing } from './sizing.ts';
 
 export type { Direction, Side };
@@ -33,6 +34,8 @@ export const ACTIONS = [
   'sync',
   /** Sets, moves and removes what protects a position. */
   'protect',
+  /** Takes back entries that rest. */
+  'cancel',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -55,6 +58,8 @@ export type OrderIntent = { readonly target?: Target } & (
   | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
   /** Trades nothing. Whichever side is held. */
   | { readonly operation: 'PROTECT_POSITION'; readonly direction: null }
+  /** Trades nothing. Entries that rest, of that name; without one all of them. */
+  | { readonly operation: 'CANCEL_ENTRIES'; readonly direction: null; readonly id?: string }
 );
 
 export const SOURCES = ['webhook', 'dashboard', 'protection'] as const;
@@ -134,6 +139,11 @@ export const REJECTION_CODES = [
   'protection_failed',
   'stopped_out',
   'sizing_failed',
+  'invalid_price',
+  'too_many_resting',
+  'replaced',
+  'cancelled_on_request',
+  'lapsed',
 ] as const;
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
@@ -289,6 +299,10 @@ export interface Order {
   readonly trace: Trace;
   /** What is to protect the position that it opens; absent: nothing was asked for. */
   readonly wish?: OrderWish;
+  /** What its entry waits for; absent: it is at the market. */
+  readonly priced?: Priced;
+  /** Why its entry is taken back, from before the broker is asked to; absent: it is not. */
+  readonly ending?: OrderError;
   /** Of what a protection closed: why, and for which order. */
   readonly exitReason?: ExitReason;
   readonly causedBy?: OrderId;

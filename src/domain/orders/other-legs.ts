@@ -10,6 +10,8 @@ import { type Holding, plannedPosition, sideTowards } from './position.ts';
 export interface OtherLeg {
   readonly orderId: OrderId;
   readonly leg: Leg;
+  /** What is known of it besides. */
+  readonly order?: Pick<Order, 'priced' | 'ending'>;
 }
 
 interface Beside {
@@ -23,6 +25,33 @@ interface GivingUp {
 }
 
 const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
+
+/** An entry that waits for its price, as it was asked to. */
+const isWaiting = ({ leg, order }: OtherLeg): boolean =>
+  leg.leg === 'entry' && isOpenLeg(leg) && order?.priced !== undefined;
+
+/** It waits, and is there: nothing more is to be expected of it in the next moments. */
+export const isSettledIn = (other: OtherLeg): boolean => isWaiting(other) && isResting(other.leg);
+
+/**
+ * Entries that wait and cannot stay beside this order: all of them, but for one that waits itself, which takes the place of those
+ * of its name and of the other side.
+ */
+export function inTheWayOf(
+  order: Pick<Order, 'priced' | 'intent'>,
+  others: readonly OtherLeg[],
+): readonly OtherLeg[] {
+  const { priced, intent } = order;
+  const side = intent.operation === 'PLACE_ENTRY_ORDER' ? intent.side : null;
+  return others.filter(
+    (other) =>
+      isWaiting(other) &&
+      !(priced && other.leg.side === side && (other.order?.priced?.id ?? null) !== priced.id),
+  );
+}
+
+/** How many wait there besides. */
+export const waitingBeside = (others: readonly OtherLeg[]): number => others.filter(isWaiting).length;
 
 const isYounger = ({ sentAt }: Leg, now: number, ms: number): boolean =>
   sentAt !== null && now - millis(sentAt) < ms;
@@ -110,7 +139,15 @@ export function othersToAwait(
     leg === 'exit' &&
     (!able.reduceOnly || leavesSome(intent)) &&
     (direction === null || side === (direction === 'long' ? 'sell' : 'buy'));
-  return others.find(({ leg }) => isOpenLeg(leg) && !isForgotten(leg, now) && (opens(leg) || holdsBack(leg)));
+  // What is being taken back is waited for no longer: an exit is made all the same.
+  const isTakenBack = (other: OtherLeg) => other.order?.ending !== undefined && isSettledIn(other);
+  return others.find(
+    (other) =>
+      isOpenLeg(other.leg) &&
+      !isForgotten(other.leg, now) &&
+      !isTakenBack(other) &&
+      (opens(other.leg) || holdsBack(other.leg)),
+  );
 }
 
 /** Signed: where the position would stand when all that is planned is filled, and every entry on its side that may yet be. */

@@ -16,6 +16,7 @@ import {
   openLeg,
   withLeg,
 } from './order.ts';
+import { MOST_RESTING } from './resting.ts';
 
 /** As the port has it. */
 export type Outcome =
@@ -143,6 +144,22 @@ export const superseded = (order: Order): OrderError => ({
 export const stoppedOut = (order: Order): OrderError => ({
   code: 'stopped_out',
   message: `Nothing was opened: the position in ${order.symbol} was closed by its protection, and the strategy has not been flat since.`,
+});
+
+/** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
+export const notTakenBack = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: 'out_of_sync',
+  message:
+    `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) rests there, and the broker has not confirmed ` +
+    'that it is taken back. It is asked again until it is; send the order again then.',
+});
+
+export const tooManyResting = (order: Order): OrderError => ({
+  code: 'too_many_resting',
+  message: `Nothing was sent: ${MOST_RESTING} entries rest in ${order.symbol} already.`,
 });
 
 export const nothingHeld = (order: Order): OrderError => ({

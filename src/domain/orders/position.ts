@@ -57,6 +57,7 @@ function legsFor(
         ? [...closeAll(held, 'long'), ...closeAll(held, 'short')]
         : closeAll(held, intent.direction);
     case 'PROTECT_POSITION':
+    case 'CANCEL_ENTRIES':
       return [];
   }
 }

@@ -94,6 +94,27 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     meaning: 'How much to trade could not be computed: the message says what was missing. Nothing was sent.',
     advice: 'Send the order again, or say how much in units of the symbol.',
   },
+  invalid_price: {
+    meaning:
+      'The price lies between two ticks, or a stop is on the wrong side of the market. Nothing was sent.',
+    advice: 'Send a multiple of the tick; a stop to buy lies above the market, one to sell below it.',
+  },
+  too_many_resting: {
+    meaning: 'Ten entries rest in this symbol already. Nothing was sent.',
+    advice: 'Take one back, or send the `id` of the one whose place it is to take.',
+  },
+  replaced: {
+    meaning: 'Another order in the symbol took the place of the entry that rested.',
+    advice: 'Nothing needs doing: what was filled before is held, and shown.',
+  },
+  cancelled_on_request: {
+    meaning: 'The entry that rested was taken back: by you, an exit, a close or the kill switch.',
+    advice: 'Nothing needs doing: what was filled before is held, and shown.',
+  },
+  lapsed: {
+    meaning: 'The time for which the entry was to rest is over, and it was taken back.',
+    advice: 'Send it again if you still want it; `expires_in` says for how long it rests.',
+  },
   stopped_out: {
     meaning: 'The position was closed by its protection, and the strategy has not been flat since.',
     advice:

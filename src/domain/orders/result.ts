@@ -38,8 +38,16 @@ export function orderResult(order: Order, protection: Protection | null = null) 
     ...(isAbout ? aboutProtection(order, protection) : {}),
     ...(order.sizing ? aboutSize(order) : {}),
     ...(order.groupId === undefined ? {} : { group_id: order.groupId }),
+    ...(order.priced ? aboutPrice(order) : {}),
   };
 }
+
+const aboutPrice = ({ priced }: Order) => ({
+  limit_price: toNumberOrNull(priced?.limit ?? null),
+  stop_price: toNumberOrNull(priced?.stop ?? null),
+  time_in_force: priced?.timeInForce ?? null,
+  expires_at: priced?.expiresAt ?? null,
+});
 
 const aboutSize = ({ sizing }: Order) => ({
   quantity_type: sizing?.type ?? 'units',
@@ -143,6 +151,7 @@ export function orderSummary(order: Order, { verification, isRealAccount, protec
     ...aboutProtection(order, protection),
     ...aboutSize(order),
     group_id: order.groupId ?? null,
+    ...aboutPrice(order),
     real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,

@@ -78,6 +78,10 @@ export interface Facts {
   readonly market: OrderMarket | null;
   /** Why the market does not let what is to protect an entry stand; null: it does, or nothing is. */
   readonly wrong: OrderError | null;
+  /** Why the prices that an entry waits for cannot stand; null: they can, or it waits for none. */
+  readonly wrongPrice: OrderError | null;
+  /** Entries that rest, and are in its way, were asked to end, and their end was waited for. */
+  readonly isCleared: boolean;
   /** What is not held any more; null: to be asked, where somebody wants to close it. */
   readonly closedBy: 'protection' | 'somebody' | null;
   /** "Not found" is this broker's word, and can be believed of the leg in hand. */
@@ -93,6 +97,8 @@ export interface Pause {
 export type Step =
   | { readonly do: 'resolve the symbol' }
   | ({ readonly do: 'look at others'; readonly withinMs: number } & Pause)
+  /** Entries that rest: why is saved, they are asked to end, and that is waited for. */
+  | { readonly do: 'take back'; readonly others: readonly OtherLeg[] }
   | ({ readonly do: 'read the position' } & Pause)
   /** Wait until the broker takes calls again. */
   | ({ readonly do: 'wait' } & Pause)

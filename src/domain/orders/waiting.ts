@@ -4,9 +4,10 @@
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
 import { isOpenLeg, type Order } from './order.ts';
-import { isForgotten, type OtherLeg } from './other-legs.ts';
-import { rateLimited, stopped } from './outcome.ts';
-import { isWorthWaiting, patienceOf } from './patience.ts';
+import { inTheWayOf, isForgotten, isSettledIn, type OtherLeg, waitingBeside } from './other-legs.ts';
+import { notTakenBack, rateLimited, stopped, tooManyResting } from './outcome.ts';
+import { isExit, isWorthWaiting, patienceOf } from './patience.ts';
+import { MOST_RESTING } from './resting.ts';
 import { end, type Facts, type Rules, type Step, type Watch } from './step.ts';
 
 /** By the clock of whoever sent it; an entry waits for one that was sent a moment ago, and not for one that rests. */
@@ -46,11 +47,22 @@ export function lookAtOthersFirst(order: Order, facts: Facts, rules: Rules): Ste
   if (!patienceOf(order).waitsForOthersFirst) return null;
   const withinMs = rules.settleMs - watch.ms;
   if (withinMs <= 0) return null;
-  const isRecent = ({ leg }: OtherLeg) =>
-    leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS;
+  const isRecent = (other: OtherLeg) =>
+    other.leg.sentAt !== null && Math.abs(now - millis(other.leg.sentAt)) < RECENT_MS && !isSettledIn(other);
   if (!open.some(isRecent)) return null;
   const afterMs = pause({ ...watch, looks: watch.looks - 1 }, rules, rules.settleMs);
   return { do: 'look at others', afterMs, rests: false, withinMs: withinMs - afterMs };
+}
+
+/** What rests is taken back before anything is planned. An exit is made all the same where that is not confirmed. */
+export function clearTheWay(order: Order, { others, isCleared }: Facts): Step | null {
+  const inTheWay = inTheWayOf(order, others);
+  const [first] = inTheWay;
+  if (first && !isCleared) return { do: 'take back', others: inTheWay };
+  if (first && !isExit(order)) return end(stopped(order, 'rejected', notTakenBack(order, first)));
+  if (order.priced && waitingBeside(others) - inTheWay.length >= MOST_RESTING)
+    return end(stopped(order, 'rejected', tooManyResting(order)));
+  return null;
 }
 
 /** An exit has taken all there is, and an order that is not settled may bring more. */

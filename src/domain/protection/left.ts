@@ -6,7 +6,7 @@ import type { Protection } from './protection.ts';
 /** One of them, as it is shown. */
 export interface LeftOrder {
   readonly symbol: string;
-  readonly kind: 'stop' | 'target';
+  readonly kind: 'stop' | 'target' | 'entry';
   readonly price: number | null;
   readonly broker_ref: string | null;
 }

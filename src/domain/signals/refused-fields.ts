@@ -1,9 +1,15 @@
 // Names by which other services ask for what we would not do, or do under another name. Who asked for a stop must not trade without
 // one: such a field is refused, with what to send instead. Every other field that we do not know is ignored, and said to be.
 
-const MARKET_ONLY = 'Orders are market orders: leave the field out; "price" says which price the signal saw.';
+const LIMIT =
+  'Send "limit_price": an entry fills at this price or better, and rests until then. "price" says which price the signal saw.';
+const STOP =
+  'Send "stop_price": an entry waits until this price is reached. What protects a position is "stop_loss".';
+const POST_ONLY =
+  'It is not known here: an entry with "limit_price" may be filled at once. Leave the field out.';
 const ORDER_KIND =
-  'Orders are market orders: leave the field out; whether one enters or exits is said by "order_type".';
+  'Its prices say what kind of order it is: without one it is at the market, with "limit_price" a limit, with "stop_price" a stop. ' +
+  'Leave the field out; whether one enters or exits is said by "order_type".';
 const SIZED =
   'Send "quantity" with "quantity_type": units (of the symbol), cash, percent_of_equity, percent_of_position, risk_cash or risk_percent.';
 const STANCE =
@@ -14,10 +20,9 @@ const LEVERAGE = 'Set the leverage at your broker: leave the field out.';
 
 /** Compared without case, `_` and `-`. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
-  [MARKET_ONLY]: [
-    ...['limit', 'limitprice', 'limitpx', 'stopprice', 'triggerprice', 'triggerpx', 'px', 'ordpx'],
-    ...['orderprice', 'orderpx', 'postonly'],
-  ],
+  [LIMIT]: ['limit', 'limitprice', 'limitpx', 'px', 'ordpx', 'orderprice', 'orderpx'],
+  [STOP]: ['stopprice', 'triggerprice', 'triggerpx'],
+  [POST_ONLY]: ['postonly'],
   // Ours is written order_type, and is no kind of order.
   [ORDER_KIND]: ['ordertype', 'ordtype', 'orderkind', 'pricetype'],
   [STANCE]: [

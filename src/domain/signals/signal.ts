@@ -11,9 +11,11 @@ import {
   type Side,
 } from '../orders/order.ts';
 import { sideTowards } from '../orders/position.ts';
+import type { AskedPrice } from '../orders/priced.ts';
 import type { QuantityType } from '../orders/sizing.ts';
 import { isProtectionField, PROTECTION_FIELDS, type Wish } from '../protection/wish.ts';
 import { type JsonObject, type JsonValue, readJson } from './json.ts';
+import { CANCEL_ID, cancelling, isPricedField, readCancelId, readPrice } from './priced-fields.ts';
 import { readProtection } from './protective-fields.ts';
 import { readQuantityType, whyNoRisk } from './quantity-type.ts';
 import { insteadOf } from './refused-fields.ts';
@@ -21,7 +23,7 @@ import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 import { readTimestamp, sourceText } from './time.ts';
 import { isUnfilled, notFilledIn, unfilledIn } from './unfilled.ts';
-import { field, inexact, isObject, missing, optional, readNumber, shown } from './values.ts';
+import { field, inexact, isObject, isProblem, missing, optional, readNumber, shown } from './values.ts';
 
 export interface Signal {
   readonly action: Action;
@@ -41,6 +43,8 @@ export interface Signal {
   readonly price: Decimal | null;
   /** What an entry or a `protect` asks for; null: nothing. */
   readonly protection: Wish | null;
+  /** What an entry waits for; null: it is at the market. */
+  readonly priced: AskedPrice | null;
   /** Names of fields that nobody knows, or that are not used with this action. */
   readonly ignored: readonly string[];
   /** What the replay fingerprint is made of. */
@@ -51,7 +55,7 @@ export interface Signal {
     readonly secret: string;
     /** What tells apart several alerts in one second; null: nothing was sent for it. */
     readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
-    /** What a `protect` asks for, in one form: two moves in one second are two. null: it is none. */
+    /** What a `protect` or a `cancel` asks for, in one form: two moves in one second are two. null: it is neither. */
     readonly moves: string | null;
   };
 }
@@ -72,8 +76,9 @@ const FIELDS = [
   'simulation',
   'secret',
 ];
-/** A `protect` is about all that is held. */
+/** A `protect` is about all that is held, a `cancel` about what rests. */
 const FIELDS_TO_PROTECT = FIELDS.filter((name) => name !== 'quantity' && name !== 'quantity_type');
+const FIELDS_TO_CANCEL = [...FIELDS_TO_PROTECT, CANCEL_ID];
 const MOST_IGNORED = 20;
 
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
@@ -125,7 +130,7 @@ export function readSignal(
   const actionText = field(fields, 'action');
   const said = typeof actionText === 'string' ? actionText.trim().toLowerCase() : null;
   const action = ACTIONS.find((known) => known === said);
-  const ours = action === 'protect' ? FIELDS_TO_PROTECT : FIELDS;
+  const ours = action === 'protect' ? FIELDS_TO_PROTECT : action === 'cancel' ? FIELDS_TO_CANCEL : FIELDS;
   const wrongField = unfilledOrRefused(fields, ours);
   if (wrongField) return wrongField;
   if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);
@@ -160,7 +165,14 @@ export function readSignal(
   const noRisk = whyNoRisk(counts.type, () => filledIn(protects.wish ?? {}, symbol));
   if (noRisk !== null) return { problem: noRisk };
   const known = counts.isUsed ? ours : ours.filter((name) => name !== 'quantity_type');
-  const used: readonly string[] = protects.isUsed ? [...known, ...PROTECTION_FIELDS] : known;
+  const id = optional(fields, 'id');
+  if (id !== null && (typeof id !== 'string' || id.length > 64))
+    return { problem: '"id" must be a string of 1 to 64 characters.' };
+  const pricing = readPrice(fields, { ...row, id });
+  if ('problem' in pricing) return pricing;
+  const cancelId = action === 'cancel' ? readCancelId(fields) : null;
+  if (isProblem(cancelId)) return cancelId;
+  const used: readonly string[] = [...known, ...(protects.isUsed ? PROTECTION_FIELDS : []), ...pricing.used];
 
   // Said in the wrong place, it would be an order in earnest.
   const says = field(fields, 'simulation');
@@ -177,9 +189,6 @@ export function readSignal(
         problem: '"price" must be a number above zero: the price that the signal saw.',
       }
     );
-  const id = optional(fields, 'id');
-  if (id !== null && (typeof id !== 'string' || id.length > 64))
-    return { problem: '"id" must be a string of 1 to 64 characters.' };
 
   const timestampField = field(fields, 'timestamp');
   const { timestamp } = proof;
@@ -197,6 +206,7 @@ export function readSignal(
     signal: {
       action,
       ...mapped,
+      ...(action === 'cancel' && { intent: cancelling(cancelId) }),
       symbol,
       quantity,
       quantityType: counts.type,
@@ -206,6 +216,7 @@ export function readSignal(
       after,
       price,
       protection: protects.wish,
+      priced: pricing.price,
       ignored: Object.keys(fields)
         .filter((name) => !used.includes(name))
         .slice(0, MOST_IGNORED),
@@ -222,7 +233,7 @@ export function readSignal(
                 side: sourceText(optional(fields, 'market_position')),
                 size: optional(fields, 'market_position_size') === null ? '' : (after?.size ?? ''),
               },
-        moves: protects.moves,
+        moves: action === 'cancel' ? JSON.stringify({ cancel_id: cancelId }) : protects.moves,
       },
     },
   };
@@ -235,16 +246,16 @@ function unfilledOrRefused(fields: JsonObject, ours: readonly string[]): { reado
       return notFilledIn(name, value.trim());
   }
   for (const name of Object.keys(fields)) {
-    const isOurs = FIELDS.includes(name) || isProtectionField(name);
+    const isOurs = FIELDS.includes(name) || isProtectionField(name) || isPricedField(name);
     const instead = isOurs || optional(fields, name) === null ? null : insteadOf(name);
     if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
   }
   return null;
 }
 
-/** `close`, `sync` and `protect` are about the whole position, whatever it is. */
+/** `close`, `sync`, `protect` and `cancel` are about the whole position, whatever it is. */
 function quantityFor(action: Action, value: JsonValue): Decimal | { readonly problem: string } {
-  if (action === 'protect') return ZERO;
+  if (action === 'protect' || action === 'cancel') return ZERO;
   if (action === 'close' || action === 'sync') {
     if (value === null || value === '') return ZERO;
     return {
@@ -352,6 +363,10 @@ export function mapAction(
     case 'protect':
       if (orderType === 'entry') return { problem: '"order_type" entry contradicts the action protect.' };
       return { intent: { operation: 'PROTECT_POSITION', direction: null }, orderType: null };
+    case 'cancel':
+      if (orderType !== null)
+        return { problem: '"order_type" does not go with the action cancel: leave it out.' };
+      return { intent: cancelling(null), orderType: null };
     case 'close_long':
     case 'close_short':
       return {

@@ -186,6 +186,7 @@ const ACTION_WORDS: Readonly<Record<Action, string>> = {
   close: 'Close',
   sync: 'Align',
   protect: 'Protect',
+  cancel: 'Cancel',
 };
 
 /** "Sold 0.1 BTCUSDT at 60000, then sold 0.2 at 59990,": what goes on behind it is where. */

@@ -138,7 +138,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
           summary: 'See what an order would do',
           description: 'On the position as it is now. Nothing is sent.',
           answers: { 200: OrderPlan },
-          denials: ['not_found', 'protection_unsupported', ...ASKS_BROKER],
+          denials: ['not_found', 'protection_unsupported', 'order_kind_unsupported', ...ASKS_BROKER],
         },
       },
       schema: { body: NewOrderBody },

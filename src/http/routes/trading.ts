@@ -59,6 +59,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           denials: [
             'not_found',
             'protection_unsupported',
+            'order_kind_unsupported',
             'idempotency_conflict',
             'idempotency_in_progress',
             ...NOT_PLACED,
@@ -183,9 +184,9 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
   );
 }
 
-/** `close` and `protect` are about the whole position. */
+/** `close` and `protect` are about the whole position, `cancel` about what rests. */
 export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
-  if (action === 'protect') return ZERO;
+  if (action === 'protect' || action === 'cancel') return ZERO;
   if (action === 'close' && quantity !== undefined)
     throw new RequestInvalid(
       '"quantity" does not go with close, which closes the whole position: leave it out.',

@@ -107,6 +107,7 @@ export function webhookRoutes(
             'platform_certificate_missing',
             'webhook_payload_invalid',
             'protection_unsupported',
+            'order_kind_unsupported',
             'webhook_timestamp_expired',
             'webhook_credential_attack',
             'webhook_replay_attack',

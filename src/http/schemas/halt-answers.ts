@@ -44,7 +44,7 @@ export const Halted = Type.Object(
 export const LeftOrder = Type.Object(
   {
     symbol: text('the broker’s name of it', ['BTCUSDT']),
-    kind: oneOf(['stop', 'target']),
+    kind: oneOf(['stop', 'target', 'entry']),
     price: orNull(number('where it stands', 64_000)),
     broker_ref: orNull(text('the broker’s reference', ['8412097'])),
   },

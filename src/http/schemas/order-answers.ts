@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
+import { TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import {
   ACTIONS,
   LEG_STATUSES,
@@ -78,7 +79,13 @@ const orderFields = {
   broker_name: oneOf(BROKER_NAMES),
   symbol: text('as it was sent', ['BTCUSDT']),
   action: oneOf(ACTIONS),
-  operation: oneOf(['PLACE_ENTRY_ORDER', 'PLACE_EXIT_ORDER', 'CLOSE_POSITION', 'PROTECT_POSITION']),
+  operation: oneOf([
+    'PLACE_ENTRY_ORDER',
+    'PLACE_EXIT_ORDER',
+    'CLOSE_POSITION',
+    'PROTECT_POSITION',
+    'CANCEL_ENTRIES',
+  ]),
   order_type: orNull(oneOf(ORDER_TYPES), saying('null: a close')),
   quantity: number('as it was asked for'),
   broker_refs: Type.Array(Type.String(), {
@@ -155,11 +162,25 @@ const sizeFields = {
   sizing: orNull(Sizing, { description: 'null: it counts units, and nothing is computed', examples: [null] }),
 };
 
+/** What its entry waits for. */
+export const pricedFields = {
+  limit_price: orNull(number('it fills at this price or better', 60_000), { examples: [null] }),
+  stop_price: orNull(number('it waits until this price is reached', 61_000), { examples: [null] }),
+  time_in_force: orNull(oneOf(TIMES_IN_FORCE), saying('null: it is at the market')),
+  expires_at: orNull(time('when it is taken back, if it rests until then; null: it is at the market'), {
+    examples: [null],
+  }),
+};
+
 export const OrderResult = Type.Object(
   {
     ...orderFields,
     quantity_type: Type.Optional(sizeFields.quantity_type),
     sizing: Type.Optional(sizeFields.sizing),
+    limit_price: Type.Optional(pricedFields.limit_price),
+    stop_price: Type.Optional(pricedFields.stop_price),
+    time_in_force: Type.Optional(pricedFields.time_in_force),
+    expires_at: Type.Optional(pricedFields.expires_at),
     exit_reason: Type.Optional(protectionFields.exit_reason),
     caused_by: Type.Optional(protectionFields.caused_by),
     unprotected_ms: Type.Optional(protectionFields.unprotected_ms),
@@ -210,6 +231,7 @@ const summaryFields = {
   ...protectionFields,
   ...sizeFields,
   group_id,
+  ...pricedFields,
   real_money: flag(
     'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
     true,

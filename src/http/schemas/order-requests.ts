@@ -1,6 +1,7 @@
 // The shapes of requests about orders and signals.
 
 import { Type } from 'typebox';
+import { TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { ACTIONS, ORDER_TYPES } from '../../domain/orders/order.ts';
 import { QUANTITY_TYPES } from '../../domain/orders/sizing.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
@@ -19,6 +20,42 @@ const sizeFields = {
   ),
 };
 
+/** Of an entry that is to rest; domain/signals/priced-fields.ts reads them. */
+const price = (description: string, example: number) =>
+  Type.Optional(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ maxLength: 64 })], {
+      description,
+      examples: [example],
+    }),
+  );
+const pricedFields = {
+  limit_price: price('entries only: fills at this price or better, and rests until then', 59_000),
+  stop_price: price(
+    'entries only: waits until this price is reached, and is at the market then, or has its limit',
+    61_000,
+  ),
+  time_in_force: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: `of an entry with a price, in any case: ${TIMES_IN_FORCE.join(', ')}; absent: gtc`,
+      examples: ['gtc'],
+    }),
+  ),
+  expires_in: Type.Optional(
+    Type.Union([Type.Number({ minimum: 10, maximum: 2_592_000 }), Type.String({ maxLength: 64 })], {
+      description: 'of an entry with a price: seconds until it is taken back; absent: 86400',
+      examples: [3600],
+    }),
+  ),
+  cancel_id: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'of cancel: the `id` of the entries that are taken back; absent: all of the symbol',
+      examples: ['Long'],
+    }),
+  ),
+};
+
 /** For the documentation alone: domain/signals/signal.ts reads the body, and says what is wrong with it. */
 export const WebhookBody = Type.Object({
   action: oneOf(ACTIONS, { description: 'in any case' }),
@@ -30,7 +67,7 @@ export const WebhookBody = Type.Object({
   quantity: Type.Optional(
     Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
       description:
-        'needed by every action but close and sync, which take none, and protect, which does not use it: contracts or lots, as a number or a numeric text; at most 15 significant digits',
+        'needed by every action but close and sync, which take none, and protect and cancel, which do not use it: contracts or lots, as a number or a numeric text; at most 15 significant digits',
       examples: [1],
     }),
   ),
@@ -62,7 +99,8 @@ export const WebhookBody = Type.Object({
   id: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'tells apart several alerts in one second',
+      description:
+        'tells apart several alerts in one second; an entry that rests is replaced by the next one of its name',
       examples: ['Long'],
     }),
   ),
@@ -76,6 +114,7 @@ export const WebhookBody = Type.Object({
     oneOf(ORDER_TYPES, { default: 'entry', description: 'exit makes buy and sell take out what is held' }),
   ),
   ...protectionFields,
+  ...pricedFields,
   timestamp: Type.Optional(
     Type.Union([Type.String(), Type.Number()], {
       description:
@@ -110,13 +149,23 @@ export const NewOrderBody = Type.Object(
     quantity: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
-        description: 'needed by every action but close, which takes none, and protect, which does not use it',
+        description:
+          'needed by every action but close, which takes none, and protect and cancel, which do not use it',
       }),
     ),
     ...sizeFields,
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+    id: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'of an entry with a price: the next one of that name takes its place; none counts as one',
+        examples: ['Long'],
+      }),
+    ),
     ...protectionFields,
+    ...pricedFields,
   },
   { additionalProperties: false },
 );

@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { memberOrders } from './groups.ts';
-import { GuardVerdict, OrderError, Sizing } from './order-answers.ts';
+import { GuardVerdict, OrderError, pricedFields, Sizing } from './order-answers.ts';
 import { flag, id, number, orNull, text, time } from './parts.ts';
 import { plannedLegs } from './protection.ts';
 import { oneOf } from './requests.ts';
@@ -83,6 +83,16 @@ export const OrderPlan = Type.Object(
       examples: [[]],
     }),
     sizing: orNull(Sizing, { description: 'null: it trades as many units as it says', examples: [null] }),
+    rests: orNull(
+      Type.Object({
+        kind: oneOf(['market', 'limit', 'stop', 'stop_limit']),
+        ...pricedFields,
+      }),
+      {
+        description: 'what of it would rest at the broker, and until when; null: nothing would',
+        examples: [null],
+      },
+    ),
     guards: Type.Array(GuardVerdict, { description: 'what the guards say of the entry', examples: [[]] }),
     error: orNull(OrderError, {
       description: 'how it would end, where it would not be filled',

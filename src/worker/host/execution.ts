@@ -62,13 +62,18 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
         throw new RefusedBefore('the account’s credentials are not verified any more');
       return saved;
     },
+    endEntry: (order, why) => orders.endEntry(order, why),
     async saveSeen(order) {
-      const saved = await orders.save(traded(order), token, { settled: false });
+      const isProtected = protecting.has(order.accountId);
+      const saved = await orders.save(traded(order), token, { settled: false, isProtected });
       if (saved !== 'taken') return saved;
       const current = await orders.find(order.id);
       // A poll that saw less came between: the end that was seen here is the end.
       if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
-      const again = await orders.save({ ...order, version: current.version }, token, { settled: false });
+      const again = await orders.save({ ...order, version: current.version }, token, {
+        settled: false,
+        isProtected,
+      });
       return again === 'taken' ? current : again;
     },
   };

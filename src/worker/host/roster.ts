@@ -31,9 +31,9 @@ export interface HostState {
 }
 
 /** What a worker must know of an order, or it must not have it. */
-export type Knowledge = 'protection' | 'sizes';
+export type Knowledge = 'protection' | 'sizes' | 'resting';
 /** Of this version. */
-export const KNOWN: readonly Knowledge[] = ['protection', 'sizes'];
+export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting'];
 
 export interface Roster {
   /** Asks, where this process has not heard of the host. */

@@ -9,7 +9,8 @@ import type { Account } from '../../data/accounts/accounts.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
-import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import { hasEnded, isUnderWay, type Order, type OrderError, openLeg } from '../../domain/orders/order.ts';
+import { endingNow } from '../../domain/orders/resting.ts';
 import type { Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import { clearEntries } from '../lane/clear-entries.ts';
@@ -259,7 +260,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'flatten': {
         const { accountId } = request;
         const known = await books.asOfNow({ accountId, simulation: false });
-        const own = { ...deps, connections, trades: known, signal: stopping.signal };
+        const own = { ...deps, connections, trades: known, taking: execution, signal: stopping.signal };
         const clear = () => clearEntries(own, user, accountId).finally(() => readings.forget(accountId));
         return inTurn(`flatten ${accountId}`, clear);
       }
@@ -357,14 +358,21 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     const order = await ownOrder(orderId);
     if (!order) return { seen: 'failure', reason: 'there is no such order' };
     const leg = openLeg(order);
-    const looking = () =>
-      inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    const ending = await endingOf(order);
+    const own = { connections, clock, ending, taking: execution };
+    const looking = () => inTurn(`looks ${order.accountId}`, () => lookAtOrder(own, order));
     const seen = await (isReading ? readings.asPaid(looking) : looking());
     if (seen.seen === 'state' && leg)
       (await books.of(traded(order))).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
     if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
     else listening.note(order);
     return seen;
+  }
+
+  /** Why its entry is not to rest any longer; null: it may, or its execution has it in hand. */
+  async function endingOf(order: Order): Promise<OrderError | null> {
+    if (isUnderWay(order.status) || !(order.priced || order.ending)) return null;
+    return endingNow(order, { now: clock.now(), account: await findAccount(order.accountId) });
   }
 
   async function ownOrder(id: OrderId): Promise<Order | null> {

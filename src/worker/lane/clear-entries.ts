@@ -6,13 +6,15 @@ import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '..
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
-import { isOpenLeg, isOurEntry, type Leg, type Order } from '../../domain/orders/order.ts';
+import { isOpenLeg, isOurEntry, isUnderWay, type Leg, type Order } from '../../domain/orders/order.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
+import { cancelledBy } from '../../domain/orders/resting.ts';
 import type { Connections } from '../line/connections.ts';
 import { queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Unavailable } from './enquiries.ts';
+import { type TakingBack, takeBack } from './take-back.ts';
 import type { Trades } from './trades.ts';
 
 /** One instrument in which something is, or may be, held. */
@@ -40,6 +42,7 @@ export interface ClearDeps {
   /** Of the account. */
   readonly trades: Trades;
   rest(ms: number, signal: AbortSignal): Promise<void>;
+  readonly taking: TakingBack;
   readonly signal: AbortSignal;
 }
 
@@ -63,9 +66,12 @@ export async function clearEntries(
 
   const isHalted = async () => (await orders.findAccount(accountId))?.halted === true;
   const cancelled = new Set<string>();
-  const taken = await ask((line) => cancelEntries(line, { entries, cancelled, isHalted })).catch(inWords);
+  const taken = await ask(async (line) => {
+    for (const ref of await takeBackWaiting(deps.taking, line, entries)) cancelled.add(ref);
+    return cancelEntries(line, { entries, cancelled, isHalted });
+  }).catch(inWords);
   for (const entry of entries)
-    await ask((line) => line.find(queryOf(entry.leg, entry.order.symbol)))
+    await ask((line) => line.find(queryOf(entry.leg, entry.order)))
       .then((state) => state && trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity }))
       .catch(inWords);
   const positions = await ask((line) => line.positions()).catch(inWords);
@@ -127,6 +133,22 @@ const mayYetOpen = (entries: readonly OpenEntry[]): (readonly [string, Decimal])
     leg.instrument ?? order.symbol,
     leg.side === 'sell' ? negate(leg.quantity) : leg.quantity,
   ]);
+
+/** Those that wait for a price are known by our own record: not every broker has them in its list. By the broker's own ids. */
+async function takeBackWaiting(
+  taking: TakingBack,
+  line: Line,
+  entries: readonly OpenEntry[],
+): Promise<readonly string[]> {
+  // One that is being executed is its lane's, and no entry of a halted account is sent.
+  const waiting = entries
+    .map(({ order }) => order)
+    .filter(({ priced, status }) => priced && !isUnderWay(status));
+  const taken = await takeBack(taking, line, waiting, () => cancelledBy('the kill switch was pressed'));
+  return taken.flatMap(({ order, isOver }) =>
+    isOver && order.status === 'cancelled' ? order.legs.flatMap(({ brokerRef }) => brokerRef ?? []) : [],
+  );
+}
 
 interface Cancelling {
   readonly entries: readonly OpenEntry[];

@@ -12,12 +12,13 @@ import {
 } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
-import { keyOf, type Order, openLeg } from '../../domain/orders/order.ts';
+import { keyOf, type Order, type OrderError, openLeg } from '../../domain/orders/order.ts';
 import type { Connections } from '../line/connections.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import { ReadsLimited } from '../line/reader.ts';
 import type { Young } from '../line/young.ts';
+import { type TakingBack, takeBack } from './take-back.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
@@ -120,9 +121,20 @@ export async function resetSimulation(
   }
 }
 
-/** One look at what became of the order's open leg, for fill verification. */
+interface Looking {
+  readonly connections: Connections;
+  readonly clock: { now(): number };
+  /** Why its entry is not to rest any longer; null: it may. */
+  readonly ending?: OrderError | null;
+  readonly taking?: TakingBack;
+}
+
+/**
+ * One look at what became of the order's open leg, for fill verification. An entry that is not to rest any longer is taken back on the
+ * way: this is its sweep too.
+ */
 export async function lookAtOrder(
-  { connections, clock }: { readonly connections: Connections; readonly clock: { now(): number } },
+  { connections, clock, ending = null, taking }: Looking,
   order: Order | null,
 ): Promise<Look> {
   const leg = order && openLeg(order);
@@ -132,13 +144,14 @@ export async function lookAtOrder(
     return await connections.use(
       { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
-        const state = await line.find(queryOf(leg, order.symbol));
+        if (ending && taking && leg.leg === 'entry') await takeBack(taking, line, [order], () => ending);
+        const state = await line.find(queryOf(leg, order));
         if (state) return { seen: 'state', leg: keyOf(leg), state };
         const doubt = whyDoubt(order, leg, line, clock.now());
         return doubt === null ? { seen: 'nothing', leg: keyOf(leg) } : { seen: 'failure', reason: doubt };
       },
       // A close that was sent ends by its fill, also where the credentials have been refused since.
-      { retries: 1, mayTryRefused: leg.leg === 'exit' },
+      { retries: 1, mayTryRefused: leg.leg === 'exit' || ending !== null },
     );
   } catch (fault) {
     if (fault instanceof BrokerBusy || fault instanceof ReadsLimited)

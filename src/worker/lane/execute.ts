@@ -29,6 +29,7 @@ import {
   unreachable,
 } from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, PATIENCE, patienceOf } from '../../domain/orders/patience.ts';
+import { endingFor } from '../../domain/orders/resting.ts';
 import type { Facts, Judgement, Pause } from '../../domain/orders/step.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
 import { type Errand, onErrand } from '../line/errand.ts';
@@ -36,7 +37,8 @@ import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { Execution, Task } from './execution.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
-import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
+import { lookElsewhere, openElsewhere, refreshed, takenBack } from './open-elsewhere.ts';
+import { wrongPriceIn } from './priced-entry.ts';
 import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
 import { sendLeg } from './send-leg.ts';
@@ -168,6 +170,8 @@ export async function executeOrder(
     let wrong: OrderError | null = null;
     let market: Facts['market'] = null;
     let closedBy: Facts['closedBy'] = null;
+    let wrongPrice: OrderError | null = null;
+    let isCleared = false;
     let isMissing = false;
     let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
@@ -194,6 +198,8 @@ export async function executeOrder(
         refusals,
         watch: watches.leg.read(),
         wrong,
+        wrongPrice,
+        isCleared,
         market,
         closedBy,
         isMissing,
@@ -216,7 +222,15 @@ export async function executeOrder(
             break;
           case 'resolve the symbol':
             instruments = await resolveAll(line, current, () => deps.monthsUnder(current));
-            if (typeof instruments.meant === 'string') trades.named(current.symbol, instruments.meant);
+            if (typeof instruments.meant !== 'string') break;
+            trades.named(current.symbol, instruments.meant);
+            if (current.priced && !wasSent(current))
+              wrongPrice = await wrongPriceIn(line, instruments.get(null), current);
+            break;
+          case 'take back':
+            open = await takenBack({ ...saving, line, trades }, open, step.others, endingFor(current));
+            isCleared = true;
+            position = null;
             break;
           case 'look at others':
             await pass(step);
@@ -317,20 +331,14 @@ export async function executeOrder(
 
     /** What is to protect an entry is held against the market before anything is sent, while the position is read. */
     async function wrongNow(): Promise<OrderError | null> {
-      const { wish, intent } = current;
-      if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || typeof tradable().meant !== 'string')
-        return null;
-      return wrongIn(line, tradable().get(null), {
-        ...{ wish, side: intent.side },
-        quantity: current.sizing ? current.sizing.units : current.quantity,
-      });
+      return typeof tradable().meant === 'string' ? wrongIn(line, tradable().get(null), current) : null;
     }
 
     /** What its size is computed by, where that is to be computed. */
     async function marketNow(): Promise<Facts['market']> {
       const { meant } = tradable();
       return current.sizing?.units === null && typeof meant === 'string'
-        ? marketFor(line, tradable().get(meant), current.sizing, { isPatient: isExit(current) })
+        ? marketFor(line, tradable().get(meant), current, current.sizing)
         : null;
     }
 
@@ -361,12 +369,10 @@ export async function executeOrder(
     async function look(leg: Leg, withinMs: number | null): Promise<void> {
       // Whether it was sent at all is asked until there is an answer.
       const isLost = leg.status === 'sending' || (leg.status === 'unknown' && leg.leg === 'exit');
-      const state = await line
-        .find(queryOf(leg, current.symbol), withinMs ?? undefined)
-        .catch((fault: unknown) => {
-          if (isLost) throw fault;
-          return orReconnect(fault, withinMs);
-        });
+      const state = await line.find(queryOf(leg, current), withinMs ?? undefined).catch((fault: unknown) => {
+        if (isLost) throw fault;
+        return orReconnect(fault, withinMs);
+      });
       watches.leg.looked();
       isMissing = isLost && state === null;
       if (state) current = recordState(current, keyOf(leg), state, now());

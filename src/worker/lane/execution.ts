@@ -12,9 +12,10 @@ import type { GuardedEntry } from './guarding.ts';
 import type { ProtectingOrder } from './protect-order.ts';
 import type { Protecting } from './protecting.ts';
 import type { Sending } from './send-leg.ts';
+import type { TakingBack } from './take-back.ts';
 import type { Trades } from './trades.ts';
 
-export interface Execution extends Sending {
+export interface Execution extends Sending, Pick<TakingBack, 'endEntry'> {
   readonly connections: Connections;
   /** An order that others may write too by now: where one has, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;

@@ -1,9 +1,11 @@
 // Legs of an account's other orders that are open as far as we know, and what a look at them tells.
 
-import { isOpenLeg, type Leg, type Order } from '../../domain/orders/order.ts';
+import { isOpenLeg, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
 import { isForgotten, isYoung, type OtherLeg } from '../../domain/orders/other-legs.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
+import { type TakingBack, takeBack } from './take-back.ts';
+import type { Trades } from './trades.ts';
 
 export interface OpenElsewhere extends OtherLeg {
   readonly order: Order;
@@ -19,6 +21,30 @@ export const openElsewhere = (orders: readonly Order[]): OpenElsewhere[] =>
         return { orderId: order.id, order, leg: { ...leg, instrument }, instrument };
       }),
   );
+
+/** Entries of them that rest are taken back. Those that did not end in time are as they were seen last. */
+export async function takenBack(
+  { line, trades, ...taking }: TakingBack & { readonly line: Line; readonly trades: Pick<Trades, 'seen'> },
+  open: readonly OpenElsewhere[],
+  which: readonly OtherLeg[],
+  why: OrderError,
+): Promise<OpenElsewhere[]> {
+  const isMeant = ({ orderId }: OtherLeg) => which.some((other) => other.orderId === orderId);
+  const rested = open.filter(isMeant).map(({ order }) => order);
+  const taken = (await takeBack(taking, line, rested, () => why)).map(({ order }) => order);
+  for (const leg of taken.flatMap(({ legs }) => legs)) trades.seen(leg);
+  return open.map((other) =>
+    seenAs(
+      other,
+      taken.find(({ id }) => id === other.orderId),
+    ),
+  );
+}
+
+function seenAs(other: OpenElsewhere, order: Order | undefined): OpenElsewhere {
+  const leg = order?.legs.find(({ clientOrderId }) => clientOrderId === other.leg.clientOrderId);
+  return order && leg ? { ...other, order, leg: { ...leg, instrument: other.instrument } } : other;
+}
 
 /** As they are saved by now, but for those of which more was seen here: they have ended, or were never received. */
 export function refreshed(
@@ -55,7 +81,7 @@ export async function lookElsewhere(
 ): Promise<OpenElsewhere[]> {
   // Nothing was heard of it for long, and every look costs the broker's patience: it is a person's to settle.
   if (isForgotten(other.leg, now)) return [other];
-  const query = queryOf(other.leg, other.instrument);
+  const query = queryOf(other.leg, { ...other.order, symbol: other.instrument });
   const state = await line.find(query, withinMs).catch((fault) => onFault(fault) ?? undefined);
   if (!state) return state === null && isGone(other, { line, now, rules }) ? [] : [other];
   const { status, fillPrice, fillQuantity } = state;

@@ -6,15 +6,15 @@ import type { Guards } from '../../domain/guards/guards.ts';
 import { mainLeg, type Order } from '../../domain/orders/order.ts';
 import { wouldWait } from '../../domain/orders/outcome.ts';
 import { plannedPosition } from '../../domain/orders/position.ts';
+import { openEntry } from '../../domain/orders/resting.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import type { Line } from '../line/line.ts';
 import type { Unsettled } from '../orders.ts';
 import { type Unavailable, unavailable } from './enquiries.ts';
-import { executeOrder } from './execute.ts';
 import type { Execution } from './execution.ts';
-import { protectPosition } from './protect-order.ts';
 import { onlyLooking, type Trades } from './trades.ts';
+import { executionFor } from './work-off.ts';
 
 export interface Draft {
   readonly draft: Order;
@@ -68,14 +68,15 @@ export async function answerPlan(
 /** By what its protection would be placed; null: the broker has no such symbol. */
 function marketOf(
   { connections }: Execution,
-  { accountId, simulation, symbol, intent }: Order,
+  { accountId, simulation, symbol, intent, priced }: Order,
 ): Promise<PlannedIn | null> {
+  const price = priced && (priced.limit ?? priced.stop);
   return connections.use({ accountId, simulation }, async (line) => {
     const instrument = await line.resolve(symbol);
     if ('rejection' in instrument) return null;
     const isHeld = intent.operation === 'PROTECT_POSITION';
     const held = isHeld ? await line.positions() : [];
-    const { bid, ask } = await line.quote(instrument);
+    const { bid, ask } = price ? { bid: price, ask: price } : await line.quote(instrument);
     const { tickSize: tick } = instrument;
     const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
     const averagePrice = held.find((each) => each.symbol === instrument.symbol)?.averagePrice ?? null;
@@ -99,6 +100,7 @@ async function planAhead(
     connections: isProof ? withoutClamping(execution.connections) : execution.connections,
     save: async (order) => order,
     saveSeen: async (order) => order,
+    endEntry: async (order) => withoutEntry(order),
     saveSending: (order) => Promise.reject(new WouldSend(order)),
     want: (order) => Promise.reject(new WouldSend(order)),
     // What protects the position stays where it is.
@@ -107,8 +109,7 @@ async function planAhead(
     forgetMonth() {},
   };
   try {
-    const execute = draft.intent.operation === 'PROTECT_POSITION' ? protectPosition : executeOrder;
-    return await execute(looking, {
+    return await executionFor(draft)(looking, {
       ...{ order: draft, guards: null, revision: null, version: null },
       others: await others(),
       now: async () => ({ others: await others(), version: null }),
@@ -126,6 +127,12 @@ async function planAhead(
     return { ...draft, error: wouldWait(draft) };
   }
 }
+
+/** As if it had been taken back. */
+const withoutEntry = (order: Order): Order => ({
+  ...order,
+  legs: order.legs.map((leg) => (leg === openEntry(order) ? { ...leg, status: 'cancelled' } : leg)),
+});
 
 /** Where a close is clamped to what is held it may be sent on a doubt; that is no proof of what is held. */
 const withoutClamping = (connections: Execution['connections']): Execution['connections'] => ({

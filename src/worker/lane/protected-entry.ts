@@ -1,20 +1,12 @@
 // What is to protect an entry, held against the market before anything is sent: a stop on the wrong side would close it at once.
 
 import type { Instrument } from '../../broker/broker.ts';
-import { type Decimal, decimal, multiply } from '../../domain/decimal.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
+import { decimal, multiply } from '../../domain/decimal.ts';
+import { type Order, type OrderError, unitsOf } from '../../domain/orders/order.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
-import { hasPrices, type OrderWish } from '../../domain/protection/wish.ts';
-import type { Side } from '../../domain/side.ts';
+import { hasPrices } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
-
-interface Entry {
-  readonly wish: OrderWish;
-  readonly side: Side;
-  /** null: it is yet to be computed. */
-  readonly quantity: Decimal | null;
-}
 
 /** So many times the least that every target has its part. */
 const PLENTY = decimal(1_000_000);
@@ -23,10 +15,15 @@ const PLENTY = decimal(1_000_000);
 export async function wrongIn(
   line: Pick<Line, 'quote' | 'capabilities'>,
   instrument: Instrument,
-  { wish, side, quantity }: Entry,
+  order: Order,
 ): Promise<OrderError | null> {
-  if (!hasPrices(wish.own)) return null;
-  const market = await line.quote(instrument);
+  const { wish, intent, priced } = order;
+  if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || !hasPrices(wish.own)) return null;
+  const { side } = intent;
+  const quantity = order.sizing && order.sizing.units === null ? null : unitsOf(order);
+  // What waits for a price opens there, wherever the market is now.
+  const price = priced && (priced.limit ?? priced.stop);
+  const market = price ? { bid: price, ask: price } : await line.quote(instrument);
   const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
   const { tickSize: tick } = instrument;
   const direction = side === 'buy' ? 'long' : 'short';

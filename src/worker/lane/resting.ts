@@ -4,6 +4,7 @@
 import type { OrderId } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { isExit } from '../../domain/orders/patience.ts';
+import { EVERY_SYMBOL } from '../../domain/orders/resting.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 
 export interface Resting {
@@ -33,7 +34,10 @@ export function nextOf(waiting: readonly Order[], resting: Pick<Resting, 'inTheW
 const isBehind = (order: Order, earlier: Order): boolean =>
   earlier.simulation === order.simulation && (!isExit(order) || isSame(order, earlier));
 
+/** What is taken back everywhere is about everything. */
 const isSame = (a: Order, b: Order): boolean =>
+  a.symbol === EVERY_SYMBOL ||
+  b.symbol === EVERY_SYMBOL ||
   canonicalSymbol(a.brokerName, a.symbol) === canonicalSymbol(b.brokerName, b.symbol);
 
 export function createResting(): Resting {

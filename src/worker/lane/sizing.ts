@@ -8,6 +8,8 @@ import {
   type Instrument,
   unitValueOf,
 } from '../../broker/broker.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { isExit } from '../../domain/orders/patience.ts';
 import type { OrderMarket } from '../../domain/orders/sized-order.ts';
 import { needsEquity, needsPrice, type Sizing } from '../../domain/orders/sizing.ts';
 import type { Line } from '../line/line.ts';
@@ -18,9 +20,12 @@ const KEEPS_ITS_NAME = [BrokerBusy, CredentialsRejected, AccountUnfit];
 export async function marketFor(
   line: Pick<Line, 'quote' | 'balance' | 'capabilities'>,
   instrument: Instrument,
+  order: Order,
   sizing: Sizing,
-  { isPatient }: { readonly isPatient: boolean },
 ): Promise<OrderMarket> {
+  // What waits for a price is counted at that.
+  const fixed = order.priced && (order.priced.limit ?? order.priced.stop);
+  const isPatient = isExit(order);
   /** Who waits for a broker that is away waits for this, too; who does not is told what was missing. */
   const orNull = (fault: unknown): null => {
     const isAway =
@@ -29,7 +34,7 @@ export async function marketFor(
     return null;
   };
   const [quote, balance] = await Promise.all([
-    needsPrice(sizing) ? line.quote(instrument).catch(orNull) : null,
+    fixed ? { bid: fixed, ask: fixed } : needsPrice(sizing) ? line.quote(instrument).catch(orNull) : null,
     needsEquity(sizing) ? line.balance().catch(orNull) : null,
   ]);
   const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;

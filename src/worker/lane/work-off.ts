@@ -16,6 +16,7 @@ import {
 import { isExit } from '../../domain/orders/patience.ts';
 import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
+import { cancelEntries } from './cancel-entries.ts';
 import { executeOrder } from './execute.ts';
 import type { Execution } from './execution.ts';
 import type { Turn } from './lanes.ts';
@@ -97,9 +98,7 @@ export async function workOff(
           return resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal))));
         },
       };
-      const done = await traced(order, () =>
-        isProtect(order) ? protectPosition(execution, task) : executeOrder(execution, task),
-      );
+      const done = await traced(order, () => executionFor(order)(execution, task));
       task.trades.executed(done);
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
@@ -153,8 +152,11 @@ export async function workOff(
   }
 }
 
-/** It trades nothing. */
-const isProtect = ({ intent }: Order): boolean => intent.operation === 'PROTECT_POSITION';
+/** Two of them trade nothing. */
+export function executionFor({ intent }: Pick<Order, 'intent'>) {
+  if (intent.operation === 'PROTECT_POSITION') return protectPosition;
+  return intent.operation === 'CANCEL_ENTRIES' ? cancelEntries : executeOrder;
+}
 
 /** A broker may tell of something all the time: an entry is not to wait for ever. */
 const MOST_YIELDS = 3;

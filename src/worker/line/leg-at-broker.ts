@@ -4,6 +4,7 @@ import type { BrokerOrder, Instrument, OrderQuery } from '../../broker/broker.ts
 import { millis, timestamp } from '../../domain/ids.ts';
 import { CLOCKS_APART_MS } from '../../domain/orders/fill.ts';
 import type { Leg, Order } from '../../domain/orders/order.ts';
+import type { Priced } from '../../domain/orders/priced.ts';
 import type { Line } from './line.ts';
 
 export const brokerOrder = (
@@ -18,15 +19,26 @@ export const brokerOrder = (
   quantity: leg.quantity,
   // A leg that closes must never open the other side, whatever happened since the position was read.
   reduceOnly: leg.leg === 'exit',
+  ...(leg.leg === 'entry' && order.priced && pricesOf(order.priced)),
   // Well before we give it up, by whatever clock.
   sendBefore: timestamp(
     Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - CLOCKS_APART_MS),
   ),
 });
 
+const pricesOf = ({ limit, stop, timeInForce }: Priced) => ({
+  ...(limit !== null && { limit }),
+  ...(stop !== null && { trigger: stop }),
+  timeInForce,
+});
+
 /** `symbol`: for a leg of old, on which no instrument was pinned. */
-export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): OrderQuery {
+export function queryOf(
+  { instrument, sentAt, ...leg }: Leg,
+  { symbol, priced }: Pick<Order, 'symbol' | 'priced'>,
+): OrderQuery {
   const { clientOrderId, brokerRef, side, quantity } = leg;
+  const isConditional = leg.leg === 'entry' && priced !== undefined && priced.stop !== null;
   return {
     clientOrderId,
     brokerRef,
@@ -34,6 +46,7 @@ export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): Or
     side,
     quantity,
     sentAt: sentAt ?? timestamp(0),
+    ...(isConditional && { isConditional }),
   };
 }
 

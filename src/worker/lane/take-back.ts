@@ -1,0 +1,93 @@
+// Takes entries back that rest at the broker: why is saved first, then the broker is asked to end them, and what became of each is
+// looked at until it has ended or the time is over. A fill that came before wins, and is kept.
+
+import { BrokerUnavailable } from '../../broker/broker.ts';
+import { type BrokerOrderState, recordState } from '../../domain/orders/fill.ts';
+import { isUnderWay, keyOf, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
+import { openEntry, TAKE_BACK_MS } from '../../domain/orders/resting.ts';
+import { queryOf } from '../line/leg-at-broker.ts';
+import type { Line } from '../line/line.ts';
+
+export interface TakingBack {
+  readonly clock: { now(): number };
+  wait(ms: number): Promise<void>;
+  /** From now on that is why it ends, unless another reason came before. */
+  endEntry(order: Order, why: OrderError): Promise<Order>;
+  /** As its worker saves what it saw: where somebody else has written, that is how it stands. */
+  saveSeen(order: Order): Promise<Order>;
+}
+
+/** How an order stands after it was to be taken back; `isOver` is false where nobody knows that yet. */
+export interface TakenBack {
+  readonly order: Order;
+  readonly isOver: boolean;
+}
+
+type Asks = Pick<Line, 'find' | 'cancel'>;
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+/** One that rests on is asked to end once more. */
+const AGAIN_MS = 1_000;
+
+export const takeBack = (
+  deps: TakingBack,
+  line: Asks,
+  orders: readonly Order[],
+  why: (order: Order) => OrderError,
+): Promise<TakenBack[]> => Promise.all(orders.map((order) => takeOne(deps, line, order, why(order))));
+
+async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderError): Promise<TakenBack> {
+  const order = await deps.endEntry(rested, why);
+  const leg = openEntry(order);
+  if (!leg) return { order, isOver: true };
+  const begunAt = deps.clock.now();
+  let waitedMs = 0;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let ref = leg.brokerRef;
+  const passedMs = () => Math.max(waitedMs, deps.clock.now() - begunAt);
+  for (let looks = 0; ; looks++) {
+    // What is not known to be there is found first: by our id alone nothing is cancelled.
+    if (ref !== null && passedMs() - askedAt >= AGAIN_MS) {
+      await orNothing(line.cancel(cancelling(order, leg, ref)));
+      askedAt = passedMs();
+    }
+    const left = Math.max(1, TAKE_BACK_MS - passedMs());
+    const state = await orNothing(line.find(queryOf(leg, order), left));
+    if (state && hasEnded(state))
+      return { order: await deps.saveSeen(ended(order, leg, state, deps)), isOver: true };
+    if (state && ref === null && state.brokerRef !== null) {
+      ref = state.brokerRef;
+      continue;
+    }
+    if (passedMs() >= TAKE_BACK_MS) return { order: seen(order, leg, state, deps), isOver: false };
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** looks, LONGEST_PAUSE_MS);
+    await deps.wait(pauseMs);
+    // A test's clock may stand still.
+    waitedMs += pauseMs;
+  }
+}
+
+const cancelling = (order: Order, leg: Leg, brokerRef: string) => {
+  const { clientOrderId, symbol, isConditional } = queryOf(leg, order);
+  return { clientOrderId, brokerRef, symbol, ...(isConditional && { isConditional }) };
+};
+
+const hasEnded = ({ status }: BrokerOrderState): boolean =>
+  status === 'filled' || status === 'cancelled' || status === 'failed';
+
+const seen = (order: Order, leg: Leg, state: BrokerOrderState | null, { clock }: TakingBack): Order =>
+  state && !isUnderWay(order.status) ? recordState(order, keyOf(leg), state, clock.now()) : order;
+
+const ended = (order: Order, leg: Leg, state: BrokerOrderState, { clock }: TakingBack): Order =>
+  recordState(order, keyOf(leg), state, clock.now());
+
+/** A broker that is away, or busy, is asked again until the time is over. */
+async function orNothing<Answer>(asking: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asking;
+  } catch (fault) {
+    if (fault instanceof BrokerUnavailable) return null;
+    throw fault;
+  }
+}
