@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, type Instrument, type StopState } from '../../src/broker/broker.ts';
 import { decimal, ZERO } from '../../src/domain/decimal.ts';
 import {
   type AccountId,
@@ -12,10 +12,14 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
+import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
 import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
+import type { ProtectiveLeg } from '../../src/domain/protection/protection.ts';
 import { type ProtectingOrder, protectPosition } from '../../src/worker/lane/protect-order.ts';
 import { readHeld } from '../../src/worker/lane/read-held.ts';
 import { createResting, nextOf } from '../../src/worker/lane/resting.ts';
+import type { Line } from '../../src/worker/line/line.ts';
+import { fateOf } from '../../src/worker/line/protective-leg.ts';
 
 const NOW = Date.UTC(2026, 0, 5);
 
@@ -142,5 +146,45 @@ describe('An order whose broker cannot say what became of a stop', () => {
   test('waits where it could open something, and for a broker that says how long', async () => {
     await assert.rejects(read(false, new BrokerUnavailable('told of another order')), BrokerUnavailable);
     await assert.rejects(read(true, new BrokerBusy('busy', 500)), BrokerBusy);
+  });
+});
+
+describe('A target that gave way to the stop beside it', () => {
+  const order = (more: Partial<BrokerOrderState>): BrokerOrderState => ({
+    ...{ brokerRef: 'target', status: 'cancelled', fillQuantity: ZERO, fillPrice: null, fee: null },
+    reason: null,
+    ...more,
+  });
+  const leg = {
+    ...{ clientOrderId: 'fp' as ClientOrderId, formerIds: [], brokerRef: 'target', level: 1, revision: 1 },
+    ...{
+      quantity: decimal(5),
+      limit: decimal(110),
+      stop: decimal(90),
+      sentAt: timestamp(NOW),
+      replacedAt: null,
+    },
+  } as unknown as ProtectiveLeg;
+  const fate = (stop: StopState) =>
+    fateOf({ find: async () => order({}), stops: { find: async () => stop } } as unknown as Line, leg, {
+      ...{ instrument: { symbol: 'AAPL' } as Instrument, side: 'sell', triggerBy: 'last' },
+      recorded: async () => [],
+    });
+
+  test('has not ended while that one is on its way: it looks as before until it is filled', async () => {
+    const looks = { brokerRef: 'stop', status: 'standing', order: null, reason: null } as const;
+    const found = await fate(looks);
+    assert.deepEqual([found?.status, found?.fills.length], ['triggered', 0]);
+  });
+
+  test('… and then that one’s fill is its own', async () => {
+    const filled = order({
+      brokerRef: 'stop',
+      status: 'filled',
+      fillQuantity: decimal(5),
+      fillPrice: decimal(89),
+    });
+    const found = await fate({ brokerRef: 'stop', status: 'triggered', order: filled, reason: null });
+    assert.deepEqual(found?.fills, [{ by: 'stop', order: filled }]);
   });
 });

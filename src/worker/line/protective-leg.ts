@@ -105,6 +105,8 @@ function targetFate(
   const stop = stopFate(beside);
   const isOver = order !== null && hasEnded(order.status) && order.status !== 'filled';
   if (hasStop && stop === null && isOver) return null;
+  // It gave way to its stop, which was hit and looks as before until it is filled.
+  if (isOver && stop?.status === 'standing') return { ...stop, status: 'triggered', isOrdered: true };
   const hasTriggered =
     stop !== null && (stop.status === 'triggered' || stop.fills.length > 0 || stop.hasDied);
   if (order === null) return hasTriggered ? stop : null;
