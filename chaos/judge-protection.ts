@@ -193,19 +193,27 @@ function judgeHistory({ orders, stops, not_found }: ExchangeLedger, records: Rec
         leg.fill_price === order.fill_price,
     );
   const byRef = new Set(closed.flatMap(refsOf));
-  const rowsOf = (order: ExchangeLedger['orders'][number]) => {
-    const rows = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
-    return rows.length > 0 ? rows : sameOf(order).slice(0, 1);
-  };
+  // Each row is one order's: two that closed the same at one price have two.
+  const taken = new Set<Records['legs'][number]>();
+  const rows = new Map(
+    closed.map((order) => {
+      const own = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
+      const same = own.length > 0 ? [] : sameOf(order).filter((leg) => !taken.has(leg));
+      const its = own.length > 0 ? own : same.slice(0, 1);
+      for (const leg of its) taken.add(leg);
+      return [order, its];
+    }),
+  );
+  const rowsOf = (order: ExchangeLedger['orders'][number]) => rows.get(order) ?? [];
   const forgotten = new Set(not_found.filter((each) => each.forgotten).map((each) => each.client_order_id));
   const missing = closed.flatMap((order) => {
     const { client_order_id: id, broker_ref, fill_quantity, fill_price, account } = order;
-    const rows = rowsOf(order);
+    const own = rowsOf(order);
     const name = `what ${id} of ${account} (${broker_ref}) closed`;
-    if (rows.length === 0 && forgotten.has(id)) return [];
-    if (rows.length !== 1) return [`${name} is told ${rows.length} times in the history`];
+    if (own.length === 0 && forgotten.has(id)) return [];
+    if (own.length !== 1) return [`${name} is told ${own.length} times in the history`];
     const theirs = [decimal(fill_quantity), decimal(fill_price ?? '0')];
-    const ours = [decimal(rows[0]?.fill_quantity ?? '0'), decimal(rows[0]?.fill_price ?? '0')];
+    const ours = [decimal(own[0]?.fill_quantity ?? '0'), decimal(own[0]?.fill_price ?? '0')];
     return `${ours}` === `${theirs}` ? [] : [`${name} is ${ours} with us and ${theirs} at the exchange`];
   });
   const known = new Set(closed.flatMap(rowsOf));

@@ -4,8 +4,8 @@ import { type Destination, dueSummaries, nextSummaryOf } from '../../data/notifi
 import { countSignals, standingAccounts } from '../../data/orders/standing.ts';
 import { BROKERS } from '../../domain/brokers.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import { type Summary, summaryEvent } from '../../domain/told/events.ts';
 import { nextSummary } from '../../domain/told/notification.ts';
+import { type Summary, summaryEvent } from '../../domain/told/summary-event.ts';
 import { readDay } from '../orders/read-day.ts';
 import { type TellDeps, tell } from './tell.ts';
 
