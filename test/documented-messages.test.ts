@@ -73,7 +73,7 @@ const filledIn = (text: string): string =>
 const PROTECTIVE = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'] as const;
 /** Needs a position before it. */
 const isAboutWhatIsHeld = ({ action }: { readonly action: string }) =>
-  ['protect', 'close', 'sync'].includes(action);
+  ['protect', 'close', 'sync', 'long_exit'].includes(action);
 
 describe('A message of the documents', () => {
   const messages = DOCUMENTS.flatMap(messagesIn);

@@ -454,7 +454,10 @@ test('what protection closed is counted, and stands in the CSV', async (t) => {
     ...{ method: 'GET', url: '/trading/orders' },
     headers: { accept: 'text/csv', authorization: `Bearer ${trader.apiKey}` },
   });
-  assert.match(String(csv.body), /,exit_reason,caused_by,unprotected_ms,protection,quantity_type,factor,units\r?\n/);
+  assert.match(
+    String(csv.body),
+    /,exit_reason,caused_by,unprotected_ms,protection,quantity_type,factor,units\r?\n/,
+  );
   assert.match(String(csv.body), new RegExp(`stop_loss,${closes[0]?.caused_by},`));
 });
 
