@@ -77,6 +77,7 @@ import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operati
 import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
+import { readUnreadable } from '../app/operation/unreadable.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
@@ -252,6 +253,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readWorkers: bind(readWorkers),
       stopWorker: bind(stopWorker),
       readQueues: bind(readQueues),
+      readUnreadable: bind(readUnreadable),
       readDeadLetters: reading.deadLetters,
       retryDeadLetter: bind(retryDeadLetter),
       readUsers: reading.users,

@@ -36,6 +36,7 @@ import { addresses } from '../migrations/025-addresses.ts';
 import { paperStops } from '../migrations/026-paper-stops.ts';
 import { protections } from '../migrations/027-protections.ts';
 import { causedOrders } from '../migrations/028-caused-orders.ts';
+import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -88,6 +89,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '026-paper-stops', script: paperStops },
   { name: '027-protections', script: protections },
   { name: '028-caused-orders', script: causedOrders, besideOthers: true },
+  { name: '033-unreadable-replies', script: unreadableReplies },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
