@@ -358,6 +358,18 @@ export interface BrokerAccount {
   readonly meter?: Meter;
 }
 
+/** A reply that nobody could read, as it may be kept: without secrets. */
+export interface UnreadableReply {
+  /** What was asked for; there are few such names. */
+  readonly call: string;
+  /** Of HTTP. */
+  readonly status: number;
+  readonly reply: string;
+}
+
+/** It is counted and kept. Never fails, and nobody waits for it. */
+export type TellUnreadable = (reply: UnreadableReply) => void;
+
 /** A broker's market, to look at: what a simulation trades in. */
 export interface Market {
   /** null: nobody can be asked there. */

@@ -1,36 +1,49 @@
 // Every broker there is, and how it is opened. The compiler keeps the record complete. What only some accounts need (a
 // broker's library is dozens of megabytes) is loaded with the first of them: a worker host is to start quickly.
 
-import type { BrokerUrls } from '../domain/brokers.ts';
-import type { Brokers, OpenBroker } from './broker.ts';
+import type { BrokerName, BrokerUrls } from '../domain/brokers.ts';
+import type { Brokers, OpenBroker, TellUnreadable, UnreadableReply } from './broker.ts';
+import type { ExchangeName as CcxtName } from './ccxt/profile.ts';
 import { openPaper, type PaperDeps } from './paper/paper.ts';
 
 interface BrokerDeps extends PaperDeps {
   readonly urls?: BrokerUrls;
+  /** Without one nobody counts them. */
+  unreadable?(broker: BrokerName, reply: UnreadableReply): void;
 }
 
-export function openBrokers({ urls = {}, ...deps }: BrokerDeps): Brokers {
+export function openBrokers({ urls = {}, unreadable = () => {}, ...deps }: BrokerDeps): Brokers {
   const { paper } = urls;
+  const telling =
+    (broker: BrokerName): TellUnreadable =>
+    (reply) =>
+      unreadable(broker, reply);
+  const ccxt = (name: CcxtName): OpenBroker =>
+    onDemand(async () =>
+      (await import('./ccxt/open.ts')).openCcxt(name, { url: urls[name], unreadable: telling(name) }),
+    );
   return {
     // Elsewhere: an exchange in a process of its own.
     paper:
       paper === undefined
         ? openPaper(deps)
         : onDemand(async () => (await import('./paper/remote.ts')).openRemotePaper({ url: paper })),
-    binance: ccxt('binance', urls),
-    bybit: ccxt('bybit', urls),
-    okx: ccxt('okx', urls),
-    gate: ccxt('gate', urls),
-    bitget: ccxt('bitget', urls),
-    alpaca: onDemand(async () => (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca })),
+    binance: ccxt('binance'),
+    bybit: ccxt('bybit'),
+    okx: ccxt('okx'),
+    gate: ccxt('gate'),
+    bitget: ccxt('bitget'),
+    alpaca: onDemand(async () =>
+      (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca, unreadable: telling('alpaca') }),
+    ),
     shioaji: onDemand(async () =>
-      (await import('./shioaji/shioaji.ts')).openShioaji({ url: urls.shioaji, clock: deps.clock }),
+      (await import('./shioaji/shioaji.ts')).openShioaji({
+        ...{ url: urls.shioaji, clock: deps.clock },
+        unreadable: telling('shioaji'),
+      }),
     ),
   };
 }
-
-const ccxt = (name: 'binance' | 'bybit' | 'okx' | 'gate' | 'bitget', urls: BrokerUrls): OpenBroker =>
-  onDemand(async () => (await import('./ccxt/open.ts')).openCcxt(name, { url: urls[name] }));
 
 function onDemand(load: () => Promise<OpenBroker>): OpenBroker {
   let loaded: Promise<OpenBroker> | null = null;

@@ -11,6 +11,8 @@ export interface Shared<Value> {
     options: {
       readonly signal: AbortSignal;
       readonly maxAgeMs: number;
+      /** Older than this it is loaded anew, and nobody waits for it: up to `maxAgeMs` the old one is good meanwhile. */
+      readonly renewMs?: number;
       /** An older one is good until the next has come: nobody stays in a position for a list that cannot be read today. */
       readonly orOlder?: boolean;
     },
@@ -29,10 +31,17 @@ export function createShared<Value>(now: () => number = () => performance.now())
     return value;
   }
 
+  function begin(key: string, from: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const own = load(key, from).finally(() => loading.delete(key));
+    loading.set(key, own);
+    return own;
+  }
+
   return {
-    async get(key, from, { signal, maxAgeMs, orOlder = false }) {
+    async get(key, from, { signal, maxAgeMs, renewMs = Number.POSITIVE_INFINITY, orOlder = false }) {
       for (;;) {
         const old = known.get(key);
+        if (old && now() - old.at > renewMs && !loading.has(key)) begin(key, from).catch(() => {});
         if (old && now() - old.at <= maxAgeMs) return old.value;
         const others = loading.get(key);
         if (!others) break;
@@ -44,8 +53,7 @@ export function createShared<Value>(now: () => number = () => performance.now())
           signal,
         );
       }
-      const own = load(key, from).finally(() => loading.delete(key));
-      loading.set(key, own);
+      const own = begin(key, from);
       const meanwhile = known.get(key);
       if (!meanwhile || !orOlder) return within(own, signal);
       own.catch(() => {});

@@ -13,9 +13,17 @@ export function wholeAnswers(fetch: Fetch, most: number = MOST_BYTES): Fetch {
     const { status, headers, ok } = response;
     // What is long is what was asked for: a refusal never is.
     const bytes = await readAtMost(ok ? most : MOST_BYTES, response);
-    return new Response(bytes.length > 0 ? streamOf(bytes) : null, { status, headers });
+    const whole = new Response(bytes.length > 0 ? streamOf(bytes) : null, { status, headers });
+    asked.set(whole, { method: init.method ?? 'GET', url });
+    return whole;
   };
 }
+
+const asked = new WeakMap<Response, { readonly method: string; readonly url: string }>();
+
+/** What it answers, where it came through here. */
+export const askedFor = (response: Response): { readonly method: string; readonly url: string } =>
+  asked.get(response) ?? { method: 'GET', url: response.url };
 
 /** As a stream, because a text would be sent again by fetch itself after some answers (421 is one). */
 function once({ body, headers }: RequestInit): RequestInit {

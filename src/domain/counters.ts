@@ -53,6 +53,8 @@ export interface Counters {
   /** To the broker, for the first time, so long after its acceptance. */
   orderSent(venue: Venue, ms: number): void;
   orderEnded(venue: Venue, outcome: OrderStatus): void;
+  /** It answered, and nobody could read it. `call`: as the connector names it. */
+  replyUnreadable(broker: BrokerName, call: string): void;
   brokerCalled(venue: Venue, call: BrokerCall, outcome: 'answered' | 'failed', ms: number): void;
   /** So long after it was due. */
   checkTaken(ms: number): void;
@@ -90,6 +92,7 @@ export const UNCOUNTED: Counters = {
   orderTaken() {},
   orderSent() {},
   orderEnded() {},
+  replyUnreadable() {},
   brokerCalled() {},
   checkTaken() {},
   deadLetter() {},

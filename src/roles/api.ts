@@ -86,6 +86,7 @@ import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operati
 import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
+import { readUnreadable } from '../app/operation/unreadable.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { cancelOrder } from '../app/orders/cancel-order.ts';
 import { checkGroupMessage, checkMessage } from '../app/orders/check-message.ts';
@@ -262,6 +263,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readWorkers: bind(readWorkers),
       stopWorker: bind(stopWorker),
       readQueues: bind(readQueues),
+      readUnreadable: bind(readUnreadable),
       readDeadLetters: reading.deadLetters,
       retryDeadLetter: bind(retryDeadLetter),
       readUsers: reading.users,

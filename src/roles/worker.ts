@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openUnreadable } from '../app/operation/unreadable.ts';
 import { noteEnd } from '../app/orders/strategy.ts';
 import { tellEnd } from '../app/orders/tell-end.ts';
 import { workerProtections } from '../app/protection/for-workers.ts';
@@ -42,6 +43,8 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
   const { timeoutMs, urls } = config.brokers;
   const ledger = openPaperLedger(db);
+  const unreadable = openUnreadable({ db, clock, counters, log });
+  closers.push(() => unreadable.close());
   const sweeps = createSweeps();
   counters.watchSweeps(() =>
     lateSweeps(sweeps).map(({ broker, ms }) => ({ broker, ms: timings.protectionSweepMs + ms })),
@@ -75,7 +78,10 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     },
     prices: createYoung(),
     sweeps,
-    brokers: countingStops({ ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers }, counters),
+    brokers: countingStops(
+      { ...openBrokers({ ledger, clock, wait, urls, unreadable: unreadable.tell }), ...parts.brokers },
+      counters,
+    ),
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),
     openCredentials: credentialsOpener(openingKeys(config)),

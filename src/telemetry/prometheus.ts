@@ -70,6 +70,11 @@ export function openPrometheus(): Prometheus {
   );
   const ended = counter('orders_ended_total', 'Orders that ended here, by outcome.', ['broker', 'outcome']);
   const calls = histogram('broker_call_seconds', 'Calls to brokers.', CALLS, ['broker', 'call', 'outcome']);
+  const unreadable = counter(
+    'unreadable_replies_total',
+    'Replies of brokers that could not be read, by what was asked.',
+    ['broker', 'call'],
+  );
   const lag = histogram('fill_check_lag_seconds', 'How late fill checks were begun.', LATENCIES);
   const deadLetters = counter('dead_letters_total', 'Fill checks that were given up.');
   const protectionCalls = counter(
@@ -138,6 +143,7 @@ export function openPrometheus(): Prometheus {
     orderTaken: (ms) => taken.observe(ms / 1000),
     orderSent: (broker, ms) => sent.observe({ broker }, ms / 1000),
     orderEnded: (broker, outcome) => ended.inc({ broker, outcome }),
+    replyUnreadable: (broker, call) => unreadable.inc({ broker, call }),
     brokerCalled: (broker, call, outcome, ms) => calls.observe({ broker, call, outcome }, ms / 1000),
     checkTaken: (ms) => lag.observe(ms / 1000),
     deadLetter: () => deadLetters.inc(),

@@ -54,7 +54,7 @@ async function connectBefore(
     send: createWire({ base: url }),
     streams: { at: socketAt(url), turn: async () => {} },
   });
-  const { fresh } = createMarkets(exchange, (fault) => fault);
+  const { fresh, ...markets } = createMarkets(exchange, (fault) => fault);
   const all = async (signal: AbortSignal) => {
     const { names, byName, byId, listed } = await fresh(signal);
     const id = byName.get(symbol)?.id;
@@ -68,7 +68,7 @@ async function connectBefore(
   // As whoever opens an account does.
   await all(NO_HURRY);
   const { capabilities } = BROKERS[name];
-  const venue = { exchange, markets: { all, fresh } };
+  const venue = { exchange, markets: { ...markets, all, fresh } };
   const words = STOP_WORDS[name](exchange.kind);
   const conditional = CONDITIONALS[name](exchange.kind);
   return connect({ venue, credentials, capabilities, words, conditional, marginMode: 'cross' });

@@ -177,6 +177,7 @@ describe('A stream that goes wrong', () => {
       headers: new Headers(),
       body: parseExactly('{"user":1}'),
       text: '',
+      method: 'GET',
       url: '',
     };
     const send = () => Promise.reject(new Answered(heard));

@@ -16,6 +16,7 @@ import {
   type Instrument,
   type OpenBroker,
   type OrderQuery,
+  type TellUnreadable,
 } from '../../src/broker/broker.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { openShioaji } from '../../src/broker/shioaji/shioaji.ts';
@@ -28,16 +29,21 @@ import { NEVER, NO_HURRY } from './paper-desk.ts';
 const FOLDER = new URL('./replies/', import.meta.url);
 
 /** The paper broker has no wire. */
-const OPENERS: Readonly<Record<Exclude<BrokerName, 'paper'>, (fetch: Fetch) => OpenBroker>> = {
-  binance: (fetch) => openCcxt('binance', { fetch }),
-  bybit: (fetch) => openCcxt('bybit', { fetch }),
-  okx: (fetch) => openCcxt('okx', { fetch }),
-  gate: (fetch) => openCcxt('gate', { fetch }),
-  bitget: (fetch) => openCcxt('bitget', { fetch }),
-  alpaca: (fetch) => openAlpaca({ fetch }),
-  shioaji: (fetch) =>
+interface Wire {
+  readonly fetch: Fetch;
+  readonly unreadable: TellUnreadable;
+}
+
+const OPENERS: Readonly<Record<Exclude<BrokerName, 'paper'>, (wire: Wire) => OpenBroker>> = {
+  binance: (wire) => openCcxt('binance', wire),
+  bybit: (wire) => openCcxt('bybit', wire),
+  okx: (wire) => openCcxt('okx', wire),
+  gate: (wire) => openCcxt('gate', wire),
+  bitget: (wire) => openCcxt('bitget', wire),
+  alpaca: (wire) => openAlpaca(wire),
+  shioaji: (wire) =>
     openShioaji({
-      fetch,
+      ...wire,
       url: 'http://shioaji.invalid',
       clock: { now: () => Date.parse('2026-11-17T02:00:00Z') },
     }),
@@ -113,6 +119,8 @@ const Entry = Type.Object(
       ),
     ),
     means: Type.Unknown(),
+    /** As which calls it is counted among the replies that nobody could read. */
+    unreadable: optional(Type.Array(Type.String())),
   },
   exactly,
 );
@@ -152,7 +160,8 @@ async function replay(broker: keyof typeof OPENERS, entry: Entry): Promise<void>
   const replies = { ...day.replies, ...entry.besides, [entry.request]: entry };
   const asked: { readonly headers: Headers; readonly body: string }[] = [];
   const unexpected: string[] = [];
-  const open = OPENERS[broker](async (address, init) => {
+  const unreadable: string[] = [];
+  const fetch: Fetch = async (address, init) => {
     const { pathname } = new URL(address);
     const request = `${init.method ?? 'GET'} ${broker === 'shioaji' ? pathname.replace(PREFIX, '') : pathname}`;
     const body = init.body ? await new Response(init.body as ReadableStream).text() : '';
@@ -161,12 +170,14 @@ async function replay(broker: keyof typeof OPENERS, entry: Entry): Promise<void>
     if (reply) return answered(reply);
     unexpected.push(request);
     return new Response('', { status: 501 });
-  });
+  };
+  const open = OPENERS[broker]({ fetch, unreadable: ({ call }) => void unreadable.push(call) });
   const terms = { ...day.asked, ...entry.asked };
   const told = await tell(open, entry.call, terms);
   assert.deepEqual(unexpected, [], 'asked for, and neither in the file nor in the good day');
   assert.ok(asked.length > 0, `nobody asked ${entry.request}`);
   match(told, plain(entry.means), 'means');
+  if (entry.unreadable !== undefined) assert.deepEqual(unreadable, entry.unreadable, 'unreadable');
   if (!entry.sent) return;
   const last = asked.at(-1);
   for (const [name, value] of Object.entries(entry.sent.headers ?? {}))

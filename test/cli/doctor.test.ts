@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -27,11 +27,13 @@ import { examine } from '../../src/cli/doctor/examine.ts';
 import { clockFindings } from '../../src/cli/doctor/finding.ts';
 import { envFileFindings, handleFindings, roomFindings } from '../../src/cli/doctor/machine.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { keepUnreadable } from '../../src/data/accounts/unreadable-replies.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { foreignIn } from '../../src/data/engine/foreign.ts';
 import { migrate } from '../../src/data/engine/migrate.ts';
 import { openPostgres } from '../../src/data/engine/postgres.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import { APP_KEY, makeTrader, startProgram } from '../orders/kill-harness.ts';
 import { closedPort, startBadServer, startMailServer } from '../servers/mail.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
@@ -466,6 +468,21 @@ describe('brokers and clocks', () => {
       /Binance.* cannot be reached at 127\.0\.0\.1/,
       /BROKER_URLS/,
     );
+  });
+
+  test('a broker whose answers nobody could read lately, and not what is long over', async (t) => {
+    const env = healthy(t);
+    const told = (call: string, seen_at: Timestamp) =>
+      keepUnreadable({ id: randomUUIDv7(), broker: 'binance', call, status: 200, reply: '{}', seen_at }, 3);
+    await prepared(env.DATA_DIR ?? '', (db) =>
+      db.commit([
+        ...told('GET /fapi/v3/positionRisk', timestamp(Date.now() - 60_000)),
+        ...told('GET /fapi/v1/order', timestamp(Date.now() - 8 * 24 * 3_600_000)),
+      ]),
+    );
+    await finds(env, /Binance.* answered “GET \/fapi\/v3\/positionRisk” .* 3 times/, /unreadable-replies/);
+    const { findings } = await look(env);
+    assert.equal(findings.length, 1, JSON.stringify(findings));
   });
 
   test('a clock that is not that of a broker', async (t) => {

@@ -8,6 +8,7 @@ import {
   activeSentence,
   answerOf,
   changeOf,
+  lastRepliesOf,
   missingIn,
   nextVersion,
   partsOf,
@@ -188,4 +189,16 @@ describe('what could not be read', () => {
     assert.ok(sharedByOld);
     assert.equal(missingIn(sharedByOld, old), 'What is below may be out of date.');
   });
+});
+
+test('What a broker said stands with the call that it answered', () => {
+  const reply = (broker: string, call: string, said: string) => ({
+    ...{ broker, call, status: 200, reply: said, seen_at: '2026-11-12T09:30:00.000Z' },
+  });
+  const unreadable = {
+    counts: [],
+    replies: [reply('okx', 'GET /a', '1'), reply('bybit', 'GET /a', '2'), reply('okx', 'GET /b', '3')],
+  };
+  const said = lastRepliesOf(unreadable, { broker: 'okx', call: 'GET /a' }).map((each) => each.reply);
+  assert.deepEqual(said, ['1']);
 });

@@ -51,7 +51,8 @@ import { DUPLICATE, isAboutTheId, type Refusal } from './refusals.ts';
 import { openStops } from './stops.ts';
 import { updatesOf } from './updates.ts';
 
-const DAY_MS = 24 * 3_600_000;
+/** Which shares are traded, and whether in fractions, may change by the day. */
+const HOUR_MS = 3_600_000;
 /** A symbol that is missing may be new, but not twice in a minute. */
 const MINUTE_MS = 60_000;
 
@@ -61,12 +62,15 @@ export function openAlpaca(options: AlpacaOptions): OpenBroker {
     const keys = readKeys(credentials, { key: 'API Key ID', secret: 'Secret Key' });
     const api = openApi(keys, environment, { ...options, meter });
     const answer = await ask((init) => api.accounts.getAccountRaw(init), signal);
-    if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) throw unanswered(answer, environment);
+    if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) {
+      api.unreadable(answer);
+      throw unanswered(answer, environment);
+    }
     const own = { id: answer.body.id, environment, keys };
     return connection(api, own, (maxAgeMs, until) =>
       lists.get(api.market, (shared) => loadAssets(api, environment, shared), {
         ...{ signal: until, maxAgeMs },
-        orOlder: maxAgeMs === DAY_MS,
+        orOlder: maxAgeMs === HOUR_MS,
       }),
     );
   };
@@ -84,7 +88,7 @@ function connection(
 
   /** Where the list of assets cannot be had, a share is taken for one that is traded: to ask costs nothing. */
   async function tradedShares(signal: AbortSignal): Promise<(symbol: string) => boolean> {
-    const list = await assets(DAY_MS, signal).catch((fault: unknown) => {
+    const list = await assets(HOUR_MS, signal).catch((fault: unknown) => {
       if (fault instanceof BrokerUnavailable) return null;
       throw fault;
     });
@@ -119,9 +123,9 @@ function connection(
         return answer.code === DUPLICATE ? afterDuplicate(order, answer, signal) : refused(answer, order);
       case 'answer': {
         const state = acceptedAs(answer.body, order);
-        return state
-          ? { outcome: 'accepted', state }
-          : { outcome: 'unknown', reason: `${notAsAgreed(answer.status)}.` };
+        if (state) return { outcome: 'accepted', state };
+        api.unreadable(answer);
+        return { outcome: 'unknown', reason: `${notAsAgreed(answer.status)}.` };
       }
     }
   }
@@ -168,7 +172,7 @@ function connection(
     async resolve(symbol, signal) {
       checkOpen(signal);
       const clock = await marketClock(signal);
-      let found = findAsset(symbol, await assets(DAY_MS, signal));
+      let found = findAsset(symbol, await assets(HOUR_MS, signal));
       if ('rejection' in found) found = findAsset(symbol, await assets(MINUTE_MS, signal));
       return 'rejection' in found ? found : instrumentOf(found.asset, clock);
     },
@@ -186,7 +190,7 @@ function connection(
 
     async instruments({ query, after, limit }, signal) {
       const clock = await marketClock(signal);
-      return search(await assets(DAY_MS, signal), query, after, limit).map((asset) =>
+      return search(await assets(HOUR_MS, signal), query, after, limit).map((asset) =>
         instrumentOf(asset, clock),
       );
     },

@@ -2,10 +2,17 @@
 // not used: they make of any answer what it should have been.
 
 import { ApiError, marketData, trading } from '@alpacahq/alpaca-trade-api/rest';
-import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
+import {
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Meter,
+  type TellUnreadable,
+} from '../broker.ts';
 import type { Keys } from '../keys.ts';
 import { readList } from '../lists.ts';
-import { baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
+import { unreadableReply } from '../unreadable.ts';
+import { askedFor, baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
 import { REFUSAL } from './answers.ts';
 import { type Assets, assetsOf } from './assets.ts';
 import { brief, type Refusal } from './refusals.ts';
@@ -24,11 +31,17 @@ export interface AlpacaOptions {
   /** Where everything is asked for instead of Alpaca's own addresses. */
   readonly url?: string | undefined;
   readonly fetch?: Fetch;
+  readonly unreadable?: TellUnreadable;
 }
 
 export type Answer<Body = unknown> =
   /** 2xx; undefined: not JSON. */
-  | { readonly kind: 'answer'; readonly status: number; readonly body: Body }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body: Body;
+      readonly to: ReturnType<typeof askedFor>;
+    }
   /** Alpaca's own word that it did nothing. */
   | ({ readonly kind: 'refusal' } & Refusal)
   | { readonly kind: 'busy'; readonly retryAfterMs: number }
@@ -55,7 +68,7 @@ export function openApi(
   environment: string,
   { meter, ...options }: AlpacaOptions & { readonly meter?: Meter | undefined },
 ) {
-  const { url, fetch: asked = globalThis.fetch } = options;
+  const { url, fetch: asked = globalThis.fetch, unreadable } = options;
   const fetch = meter ? counted(asked, meter) : asked;
   const common = {
     keyId: keys.apiKey,
@@ -90,6 +103,13 @@ export function openApi(
     orders: new trading.OrdersApi(config),
     positions: new trading.PositionsApi(config),
     stocks: new marketData.StockApi(data),
+    /** It was no answer to what was asked: somebody may want to know. `body`: what is to be shown of it, where it is long. */
+    unreadable(answer: Answer, body: unknown = answer.kind === 'answer' ? answer.body : null): void {
+      if (answer.kind !== 'answer') return;
+      const text = body === undefined ? 'no JSON' : JSON.stringify(body);
+      const secrets = [keys.apiKey, keys.apiSecret];
+      unreadable?.(unreadableReply({ ...answer.to, status: answer.status, text, secrets }));
+    },
   };
 }
 
@@ -108,7 +128,7 @@ async function hear<Body>(
   if (signal.aborted) return { kind: 'silence', why: 'Alpaca was not asked in time', isUnsent: true };
   try {
     const { raw } = await call({ signal });
-    return { kind: 'answer', status: raw.status, body: await read(raw) };
+    return { kind: 'answer', status: raw.status, body: await read(raw), to: askedFor(raw) };
   } catch (fault) {
     if (fault instanceof ApiError) return refusalOf(fault);
     const why = signal.aborted ? 'Alpaca did not answer in time' : 'the connection to Alpaca broke off';
@@ -143,8 +163,9 @@ export async function loadAssets(api: Api, environment: string, signal: AbortSig
   const wanted = { status: 'active', assetClass: 'us_equity' };
   const answer = await askForList((init) => api.assets.getV2AssetsRaw(wanted, init), signal);
   const read = answer.kind === 'answer' ? await readList('alpacaAssets', answer.body) : undefined;
-  if (!read) throw unanswered(answer, environment);
-  return assetsOf(read);
+  if (read) return assetsOf(read);
+  api.unreadable(answer, 'a list of assets');
+  throw unanswered(answer, environment);
 }
 
 /** Of a question that got no answer which can be believed. */

@@ -53,8 +53,9 @@ export function openQuestions(api: Api, environment: string) {
     checkOpen(signal);
     const answer = await ask(call, signal);
     const value = read(answer);
-    if (value === undefined) throw unanswered(answer, environment, why(answer));
-    return value;
+    if (value !== undefined) return value;
+    api.unreadable(answer);
+    throw unanswered(answer, environment, why(answer));
   }
 
   /** null is Alpaca's own word that it has none; another order than that one is not believed. */

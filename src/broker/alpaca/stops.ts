@@ -101,9 +101,10 @@ export function openStops(questions: Questions): Stops {
       case 'answer': {
         const { body } = answer;
         const clientOrderId = ORDER.Check(body) ? accepted(body) : null;
-        return ORDER.Check(body) && clientOrderId
-          ? { outcome: 'accepted', clientOrderId, brokerRef: body.id }
-          : { outcome: 'unknown', reason: `${notAsAgreed(answer.status)}.` };
+        if (ORDER.Check(body) && clientOrderId)
+          return { outcome: 'accepted', clientOrderId, brokerRef: body.id };
+        api.unreadable(answer);
+        return { outcome: 'unknown', reason: `${notAsAgreed(answer.status)}.` };
       }
     }
   }

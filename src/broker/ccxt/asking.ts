@@ -32,6 +32,7 @@ export function asker(exchange: Exchange, credentials: Credentials | null, signa
       if (!(fault instanceof UnreadableRow)) throw fault;
       why = `: ${discreetWords(fault.message, credentials)}`;
     }
+    exchange.unreadable(heard, credentials);
     throw new BrokerUnavailable(`${notAsAgreed(heard, exchange)}${why}.`);
   }
 

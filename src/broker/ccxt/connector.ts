@@ -220,6 +220,7 @@ export function connect(connecting: Connecting): Broker {
     const refused = refusedBy(heard, exchange, credentials);
     if (!refused) return null;
     const error = rejectionOf(refused, exchange);
+    if (error) markets.refused(error.code);
     if (error) return { outcome: 'rejected', error: withLeftOver(error, order) };
     switch (refused.meaning) {
       case 'clock':
@@ -275,6 +276,7 @@ export function connect(connecting: Connecting): Broker {
     const isOurs = seen?.clientId === clientOrderId && seen.marketId === market.id;
     const state = seen && isOurs ? stateOf(seen, market.contractSize) : undefined;
     if (state) return { outcome: 'accepted', state };
+    exchange.unreadable(heard, credentials);
     return { outcome: 'unknown', reason: `${notAsAgreed(heard, exchange)}.` };
   }
 

@@ -1,15 +1,25 @@
 // One exchange in one environment, for all its users in this process: ccxt's class, loaded with the first of them, one object
 // of it, the exchange's clock, and the calls. Nothing of a user stays in it: the keys come with each call.
 
-import { BrokerUnavailable, type Meter } from '../broker.ts';
+import { BrokerUnavailable, type Meter, type TellUnreadable } from '../broker.ts';
 import { readList } from '../lists.ts';
 import type { ListRequest } from '../lists-thread.ts';
+import { unreadableReply } from '../unreadable.ts';
 import { bytesOf, jsonOf } from '../wire.ts';
 import { type Ccxt, environmentOf, makeCcxt } from './library.ts';
 import type { Listed } from './listing.ts';
 import type { AccountKind, Profile, Question } from './profile.ts';
 import type { Lineage } from './refusals.ts';
-import { Answered, type Call, currentCall, type Heard, inCall, type Send, Unanswered } from './wire.ts';
+import {
+  Answered,
+  type Call,
+  type Credentials,
+  currentCall,
+  type Heard,
+  inCall,
+  type Send,
+  Unanswered,
+} from './wire.ts';
 
 export interface Exchange {
   readonly profile: Profile;
@@ -19,6 +29,8 @@ export interface Exchange {
   call(question: Pick<Question<unknown>, 'method' | 'args'>, call: Call): Promise<Heard>;
   /** Those that it lists now. Where this throws, calls go on with the markets that there were. */
   listMarkets(signal: AbortSignal): Promise<Pick<Listed, 'markets' | 'ids'>>;
+  /** It was no answer to what was asked: somebody may want to know. */
+  unreadable(heard: Heard, credentials: Credentials | null): void;
   /** Of the error that ccxt makes of it. */
   lineageOf(heard: Heard): Lineage;
   /** By the exchange's clock, in ms. */
@@ -59,13 +71,14 @@ interface Making {
   readonly kind: AccountKind;
   readonly send: Send;
   readonly streams: Pick<Exchange['streams'], 'at' | 'turn'>;
+  readonly unreadable?: TellUnreadable;
 }
 
 /** For all who want the clocks compared: it is nobody's call. */
 const COMPARE_MS = 10_000;
 
 export async function makeExchange(making: Making): Promise<Exchange> {
-  const { profile, clock, environment, kind, send } = making;
+  const { profile, clock, environment, kind, send, unreadable = () => {} } = making;
   const ccxt = await makeCcxt(profile, { environment, kind, send });
   // A quantity and a price are sent as they stand: what is beside the step was refused before, or is the exchange's own to refuse.
   ccxt.amountToPrecision = (_symbol: string, amount: string) => amount;
@@ -121,13 +134,22 @@ export async function makeExchange(making: Making): Promise<Exchange> {
         inCall(call, async () => bytesOf(await send(url, request)));
       try {
         const listing = await readList('ccxtMarkets', { name: profile.name, environment, kind }, ask);
-        if ('problem' in listing) throw new BrokerUnavailable(`${profile.title} ${listing.problem}.`);
+        if ('problem' in listing) {
+          unreadable({ call: 'markets', status: 200, reply: listing.problem });
+          throw new BrokerUnavailable(`${profile.title} ${listing.problem}.`);
+        }
         know(ccxt, listing);
         return listing;
       } catch (fault) {
         if ([Answered, Unanswered, BrokerUnavailable].some((kind) => fault instanceof kind)) throw fault;
         throw new Unanswered('Its list of markets is not as agreed', false);
       }
+    },
+    unreadable({ method, url, status, text }, credentials) {
+      // What comes without a word of its own from 500 on is an outage.
+      if (status >= 500) return;
+      const secrets = credentials ? [credentials.apiKey, credentials.secret, credentials.passphrase] : [];
+      unreadable(unreadableReply({ method, url, status, text, secrets }));
     },
     lineageOf({ status, headers, text, url }) {
       try {

@@ -1,11 +1,13 @@
-// An exchange's perpetuals, once per process: loaded by whoever comes first while the others wait, looked through anew once a
-// day and where a symbol is missing, and shared by all its users.
+// An exchange's perpetuals, once per process: loaded by whoever comes first while the others wait, looked through anew every few
+// minutes while somebody is connected and where a symbol is missing, and shared by all its users. Orders are scaled by what is
+// known of a contract, and no order waits for it: contract sizes and steps change, and contracts end, seldom and announced.
 
 import Big from 'big.js';
 import { absolute, type Decimal, decimal } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
+import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
 import { readSymbol } from '../../domain/signals/symbol.ts';
+import { BrokerUnavailable } from '../broker.ts';
 import { createShared } from '../shared.ts';
 import type { Exchange } from './exchange.ts';
 import type { Listed, Market } from './listing.ts';
@@ -16,6 +18,12 @@ export interface Markets {
   all(signal: AbortSignal): Promise<MarketList>;
   /** Looked through anew, unless that was a moment ago. */
   fresh(signal: AbortSignal): Promise<MarketList>;
+  /** Of the last minutes, where the exchange lists them now, and else those known: for whoever connects. */
+  young(signal: AbortSignal): Promise<MarketList>;
+  /** From now on they are never older than some minutes, until what is given back is called. */
+  keepYoung(): () => void;
+  /** An order was. Where the exchange knows the contract otherwise than we do they are looked through anew, and nobody waits for it. */
+  refused(code: RejectionCode): void;
 }
 
 export interface MarketList {
@@ -28,10 +36,18 @@ export interface MarketList {
   readonly names: readonly string[];
 }
 
-const DAY_MS = 24 * 60 * 60_000;
+const YOUNG_MS = 10 * 60_000;
 const SOONEST_MS = 60_000;
+/** What an order is refused for where its contract has changed, or has ended. */
+const OF_CONTRACTS: readonly RejectionCode[] = ['invalid_quantity', 'invalid_symbol', 'market_closed'];
+/** So long whoever connects waits for them: those known are good too. */
+const PATIENCE_MS = 2_000;
 
-export function createMarkets(exchange: Exchange, told: (fault: unknown) => unknown): Markets {
+export function createMarkets(
+  exchange: Pick<Exchange, 'listMarkets'>,
+  told: (fault: unknown) => unknown,
+  youngMs = YOUNG_MS,
+): Markets {
   const shared = createShared<MarketList>();
   let list: MarketList | null = null;
   let loadedAt = 0;
@@ -48,14 +64,47 @@ export function createMarkets(exchange: Exchange, told: (fault: unknown) => unkn
 
   const get = (maxAgeMs: number, signal: AbortSignal) => shared.get('', load, { signal, maxAgeMs });
 
+  const renew = (maxAgeMs: number) => void get(maxAgeMs, AbortSignal.timeout(SOONEST_MS)).catch(() => {});
+
+  let connected = 0;
+  let timer: NodeJS.Timeout | undefined;
+  /** Twice in that time: what is found young enough by one is not yet too old for the next. */
+  function renewAgain(): void {
+    timer = setTimeout(() => {
+      renew(youngMs / 2);
+      renewAgain();
+    }, youngMs / 2).unref();
+  }
+
   return {
     async all(signal) {
-      if (!list) return get(DAY_MS, signal);
+      if (!list) return get(youngMs, signal);
       // Meanwhile the old ones are good.
-      if (performance.now() - loadedAt > DAY_MS) get(DAY_MS, AbortSignal.timeout(SOONEST_MS)).catch(() => {});
+      if (performance.now() - loadedAt > youngMs) renew(youngMs);
       return list;
     },
     fresh: (signal) => get(SOONEST_MS, signal),
+    async young(signal) {
+      const known = list;
+      if (!known) return get(youngMs, signal);
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+      return get(youngMs, inTime).catch((fault: unknown) => {
+        if (fault instanceof BrokerUnavailable) return known;
+        throw fault;
+      });
+    },
+    keepYoung() {
+      if (connected++ === 0) renewAgain();
+      let isLeft = false;
+      return () => {
+        if (isLeft) return;
+        isLeft = true;
+        if (--connected === 0) clearTimeout(timer);
+      };
+    },
+    refused(code) {
+      if (OF_CONTRACTS.includes(code)) renew(SOONEST_MS);
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 // kind; an account brings its keys.
 
 import { BROKERS } from '../../domain/brokers.ts';
-import { BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker.ts';
+import { BrokerUnavailable, CredentialsRejected, type OpenBroker, type TellUnreadable } from '../broker.ts';
 import { readKeys } from '../keys.ts';
 import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
@@ -21,9 +21,10 @@ export interface CcxtDeps {
   /** Where it is spoken to instead of its own address. */
   readonly url?: string | undefined;
   readonly fetch?: Fetch;
+  readonly unreadable?: TellUnreadable;
 }
 
-export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps = {}): OpenBroker {
+export function openCcxt(name: keyof typeof PROFILES, { url, fetch, unreadable }: CcxtDeps = {}): OpenBroker {
   const profile = PROFILES[name];
   const send = createWire({ base: url, fetch });
   const venues = new Map<string, Promise<Venue>>();
@@ -36,7 +37,10 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     if (known) return known;
     const clock = clocks.get(environment) ?? newClock();
     clocks.set(environment, clock);
-    const making = makeExchange({ profile, clock, environment, kind, send, streams }).then((exchange) => ({
+    const making = makeExchange({
+      ...{ profile, clock, environment, kind, send, streams },
+      ...(unreadable && { unreadable }),
+    }).then((exchange) => ({
       exchange,
       markets: createMarkets(exchange, (fault) => listingFault(fault, exchange)),
     }));
@@ -54,10 +58,10 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     await exchange.knowClock(signal);
     const kind = await profile.identify(asker(counted(exchange), credentials, signal), environment);
     const { markets, ...own } = await venueOf(environment, kind);
-    await markets.all(signal);
+    await markets.young(signal);
     const venue = { markets, exchange: counted(own.exchange) };
     const capabilities = { ...BROKERS[name].capabilities, ...profile.capabilities?.(kind) };
-    return connect({
+    const connected = connect({
       venue,
       credentials,
       marginMode,
@@ -65,6 +69,14 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
       words: STOP_WORDS[name](kind),
       conditional: CONDITIONALS[name](kind),
     });
+    const leave = markets.keepYoung();
+    return {
+      ...connected,
+      async close() {
+        leave();
+        await connected.close();
+      },
+    };
   };
 }
 

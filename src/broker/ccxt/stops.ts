@@ -141,7 +141,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
       return acceptedAs(question.standing ?? { ref: null, clientId: stop.clientOrderId });
     if (refused) return refusedOutcome(refused, stop, signal);
     const taken = isGood(heard) ? question.read(heard.body) : undefined;
-    return taken ? acceptedAs(taken) : { outcome: 'unknown', reason: `${notAsAgreed(heard, exchange)}.` };
+    if (taken) return acceptedAs(taken);
+    exchange.unreadable(heard, credentials);
+    return { outcome: 'unknown', reason: `${notAsAgreed(heard, exchange)}.` };
   }
 
   async function refusedOutcome(refused: Refused, stop: StopOrder, signal: AbortSignal): Promise<Sent> {

@@ -33,6 +33,7 @@ export interface Heard {
   /** Numbers are as they were written: a double would have lost digits of an id by then. undefined: not JSON. */
   readonly body: unknown;
   readonly text: string;
+  readonly method: string;
   /** The exchange's own address, for ccxt's tables; it may be signed, and is never shown. */
   readonly url: string;
 }
@@ -108,7 +109,7 @@ export function createWire({
       const { status } = response;
       if (call.isList && status === 200) return response;
       const text = await response.text();
-      heard = { status, headers: response.headers, body: parseExactly(text), text, url };
+      heard = { status, headers: response.headers, body: parseExactly(text), text, method, url };
     } catch (fault) {
       throw unanswered(fault, call.signal);
     }

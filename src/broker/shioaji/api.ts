@@ -1,7 +1,15 @@
 // Shioaji's own HTTP server, as it is asked: JSON under /api/v1, the keys as a bearer, faults as {code, message, details}.
 
-import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
+import {
+  AccountUnfit,
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Meter,
+  type TellUnreadable,
+} from '../broker.ts';
 import type { Keys } from '../keys.ts';
+import { unreadableReply } from '../unreadable.ts';
 import { baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
 import { brief } from './refusals.ts';
@@ -17,6 +25,7 @@ export interface ApiOptions {
   readonly url: string;
   readonly fetch?: Fetch;
   readonly meter?: Meter | undefined;
+  readonly unreadable?: TellUnreadable;
 }
 
 export type Answer<Body = unknown> =
@@ -32,6 +41,8 @@ export interface Api {
   readonly address: string;
   /** `keys` null: as somebody without any. */
   ask(signal: AbortSignal, path: string, body?: object, keys?: Keys | null): Promise<Answer>;
+  /** It was no answer to what was asked: somebody may want to know. `body`: what is to be shown of it. */
+  unreadable(path: string, body: unknown): void;
   /** The answer is not read here: it may be long. */
   askForList(signal: AbortSignal, path: string, body?: object): Promise<Answer<ArrayBuffer>>;
 }
@@ -45,7 +56,7 @@ interface Asked {
 
 const NAME = 'the Shioaji server';
 
-export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: ApiOptions): Api {
+export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter, ...options }: ApiOptions): Api {
   const address = baseAddress(url);
   const askAt = (path: string) => wholeAnswers(fetch, LONG.find(([long]) => long.test(path))?.[1]);
   async function hear<Body>(
@@ -80,6 +91,11 @@ export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: Api
     address,
     ask: (signal, path, body, keys) =>
       hear({ signal, path, body, keys }, async (response) => jsonOf(await response.text())),
+    unreadable(path, body) {
+      const text = body === undefined ? 'no JSON' : JSON.stringify(body);
+      const said = { method: '', url: `/${path}`, status: 200, text, secrets: [own.apiKey, own.apiSecret] };
+      options.unreadable?.(unreadableReply(said));
+    },
     askForList: (signal, path, body) => hear({ signal, path, body }, bytesOf),
   };
 }

@@ -35,6 +35,8 @@ export interface Listed {
 
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
+/** A month's terms may change: who asks for them later has them read anew meanwhile. */
+const YOUNG_MS = 10 * MINUTE_MS;
 
 /** Futures have letters in front, shares digits. */
 export const marketOf = (code: string): Market => (/^\d/.test(code) ? 'stocks' : 'futures');
@@ -65,7 +67,7 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
         const path = `data/contracts/futures?root=${encodeURIComponent(root)}`;
         return askForMany(api, 'shioajiMonths', { signal: own, path });
       },
-      { signal, maxAgeMs },
+      { signal, maxAgeMs, renewMs: YOUNG_MS },
     );
 
   const all = (

@@ -19,7 +19,10 @@ export async function askForMany<Name extends LongAnswer>(
 ): Promise<NonNullable<Rows<Name>>> {
   const answer = await api.askForList(signal, path, body);
   const rows = answer.kind === 'answer' ? await rowsIn(name, answer.body) : undefined;
-  if (!rows) throw unanswered(answer);
+  if (!rows) {
+    if (answer.kind === 'answer') api.unreadable(path, 'a list');
+    throw unanswered(answer);
+  }
   return rows as NonNullable<Rows<Name>>;
 }
 

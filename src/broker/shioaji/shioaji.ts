@@ -95,7 +95,10 @@ export function openShioaji({ clock, url, ...options }: ShioajiOptions): OpenBro
     const api = openApi(keys, { ...options, url, meter });
     await mustBe(environment, api, signal);
     const answer = await api.ask(signal, 'auth/accounts');
-    if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) throw unanswered(answer);
+    if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) {
+      if (answer.kind === 'answer') api.unreadable('auth/accounts', answer.body);
+      throw unanswered(answer);
+    }
     const accounts = answer.body.filter((account) => account.signed);
     const signed = { futures: accounts.some(isFutures), stocks: accounts.some(isStocks) };
     const identity = accounts
@@ -142,8 +145,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
     checkOpen(signal);
     const answer = await api.ask(signal, path, body);
     const value = answer.kind === 'answer' ? read(answer.body) : undefined;
-    if (value === undefined) throw unanswered(answer, answer.kind === 'answer' ? why(answer.body) : '');
-    return value;
+    if (value !== undefined) return value;
+    if (answer.kind === 'answer') api.unreadable(path, answer.body);
+    throw unanswered(answer, answer.kind === 'answer' ? why(answer.body) : '');
   }
 
   /** Those of the day: the server asks SinoPac anew. */
@@ -197,9 +201,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
         return refused(message, order);
       }
       case 'answer':
-        return TRADE.Check(answer.body) && isOf(answer.body, order)
-          ? placed(answer.body, order)
-          : unknown('the Shioaji server answered, and not as agreed');
+        if (TRADE.Check(answer.body) && isOf(answer.body, order)) return placed(answer.body, order);
+        api.unreadable('order/place_order', answer.body);
+        return unknown('the Shioaji server answered, and not as agreed');
     }
   }
 

@@ -1,8 +1,11 @@
-// The brokers that accounts use: by name, by connection, by certificate; and what time it is there. Nobody logs in.
+// The brokers that accounts use: by name, by connection, by certificate; what time it is there; and what they said lately that nobody
+// could read. Nobody logs in.
 
 import type { Config } from '../../config/config.ts';
 import { brokersInUse } from '../../data/accounts/accounts.ts';
+import { type UnreadableCount, unreadableCounts } from '../../data/accounts/unreadable-replies.ts';
 import { BROKER_NAMES, BROKERS, type BrokerName } from '../../domain/brokers.ts';
+import { millis } from '../../domain/ids.ts';
 import { readingDatabase } from './database.ts';
 import { type Check, clockFindings, type Finding, found, whyUnreachable } from './finding.ts';
 
@@ -30,10 +33,23 @@ async function brokerFindings(config: Config, { allBrokers }: { allBrokers: bool
   const used = allBrokers
     ? BROKER_NAMES
     : ((await readingDatabase(config, brokersInUse).catch(() => null)) ?? []);
-  return (
-    await Promise.all(used.map((name) => oneBroker(name, config.brokers.urls[name] ?? ADDRESSES[name])))
-  ).flat();
+  const unread = await readingDatabase(config, unreadableCounts).catch(() => null);
+  return [
+    ...(
+      await Promise.all(used.map((name) => oneBroker(name, config.brokers.urls[name] ?? ADDRESSES[name])))
+    ).flat(),
+    ...(unread ?? []).filter(({ last_at }) => Date.now() - millis(last_at) < RECENT_MS).map(unreadable),
+  ];
 }
+
+/** What has not come again for so long need not trouble anybody today. */
+const RECENT_MS = 7 * 24 * 3_600_000;
+
+const unreadable = ({ broker, call, times, last_at }: UnreadableCount): Finding =>
+  found('brokers')(
+    `${BROKERS[broker]?.title ?? broker} answered “${call}” in a way that cannot be read, ${times === 1 ? 'once' : `${times} times`}, last at ${last_at}.`,
+    'Read what it says on the page Operation, or by GET /deployment/unreadable-replies. If it goes on, the broker has changed its answers: look for a newer version, and report the reply, which is kept without keys.',
+  );
 
 async function oneBroker(name: BrokerName, address: string | null): Promise<Finding[]> {
   const wrong = found('brokers');

@@ -38,8 +38,9 @@ import { protections } from '../migrations/027-protections.ts';
 import { causedOrders } from '../migrations/028-caused-orders.ts';
 import { sizes } from '../migrations/029-sizes.ts';
 import { resting } from '../migrations/030-resting.ts';
-import { groups } from '../migrations/033-groups.ts';
-import { groupIndexes } from '../migrations/034-group-indexes.ts';
+import { groups } from '../migrations/031-groups.ts';
+import { groupIndexes } from '../migrations/032-group-indexes.ts';
+import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -94,8 +95,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '028-caused-orders', script: causedOrders, besideOthers: true },
   { name: '029-sizes', script: sizes },
   { name: '030-resting', script: resting },
-  { name: '033-groups', script: groups },
-  { name: '034-group-indexes', script: groupIndexes, besideOthers: true },
+  { name: '031-groups', script: groups },
+  { name: '032-group-indexes', script: groupIndexes, besideOthers: true },
+  { name: '033-unreadable-replies', script: unreadableReplies },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

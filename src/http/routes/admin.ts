@@ -14,6 +14,7 @@ import {
   DeadLetter,
   Queues,
   Registered,
+  UnreadableReplies,
   UserRecord,
   UserWithSessions,
   Worker,
@@ -37,6 +38,7 @@ export interface AdminRoutes {
   readWorkers(page: PageRequest): Promise<object>;
   stopWorker(by: Admin, user: string): Promise<Denial | null>;
   readQueues(): Promise<object>;
+  readUnreadable(): Promise<object>;
   readonly readDeadLetters: JsonReader<[page: PageRequest]>;
   retryDeadLetter(by: Admin, order: string): Promise<Denial | null>;
   readonly readUsers: JsonReader<[page: PageRequest & { email: string | null }]>;
@@ -116,6 +118,18 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       denials: ['store_unavailable'],
     }),
     async () => deps.readQueues(),
+  );
+
+  server.get(
+    '/deployment/unreadable-replies',
+    admin({
+      id: 'readUnreadableReplies',
+      summary: 'Show what brokers said and nobody could read',
+      description:
+        'How often, by broker and call, and the last 20 replies of each broker, newest first, without keys and names. What has not come again for 30 days is not there any more.',
+      answers: { 200: UnreadableReplies },
+    }),
+    async () => deps.readUnreadable(),
   );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(

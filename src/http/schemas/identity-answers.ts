@@ -111,6 +111,35 @@ export const Worker = Type.Object(
   { title: 'Worker' },
 );
 
+const unreadable = {
+  broker: text('which one', ['binance']),
+  call: text('what it was asked, without names of orders and symbols', ['GET /fapi/v3/positionRisk']),
+};
+
+export const UnreadableReplies = Type.Object(
+  {
+    counts: Type.Array(
+      Type.Object({
+        ...unreadable,
+        times: count('how often it could not be read', 3),
+        first_at: time('when that began'),
+        last_at: time('when it last happened'),
+      }),
+      saying('the last one first'),
+    ),
+    replies: Type.Array(
+      Type.Object({
+        ...unreadable,
+        status: Type.Integer({ description: 'of HTTP', examples: [200] }),
+        reply: text('what it said, without keys and names, cut where it is long'),
+        seen_at: time('when'),
+      }),
+      saying('the last 20 of each broker, newest first'),
+    ),
+  },
+  { title: 'UnreadableReplies' },
+);
+
 export const Queues = Type.Object(
   {
     orders: Type.Object(

@@ -17,11 +17,13 @@ import {
   health as healthQuery,
   queues as queuesQuery,
   terms as termsQuery,
+  unreadableReplies as unreadableQuery,
   users as usersQuery,
   workers as workersQuery,
 } from './questions.ts';
 import { Queues } from './queues.tsx';
 import { Terms } from './terms.tsx';
+import { UnreadableReplies } from './unreadable.tsx';
 import { Users } from './users.tsx';
 import { answerOf, missingIn, partsOf, sharedFault, whyNot } from './words.ts';
 import { Workers } from './workers.tsx';
@@ -62,11 +64,13 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
   const { email = '' } = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>;
   const users = useInfiniteQuery(usersQuery(email));
   const terms = useQuery(termsQuery);
+  const unreadable = useQuery(unreadableQuery);
   const askedHealth = useAsked('health', health);
   const asked = {
     queues: useAsked('worker hosts, queues', queues),
     workers: useAsked('workers', workers),
     letters: useAsked('dead letters', letters),
+    unreadable: useAsked('replies of brokers', unreadable),
     users: useAsked('users', users),
     terms: useAsked('terms', terms),
   };
@@ -147,6 +151,9 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
         )}
         {isShown(asked.queues) && <Queues queues={queues.data} hasFailed={asked.queues.fault !== null} />}
       </div>
+      {isShown(asked.unreadable) && (
+        <UnreadableReplies unreadable={unreadable.data} part={partOf(asked.unreadable)} />
+      )}
       {isShown(asked.users) && (
         <Users query={users} part={partOf(asked.users)} email={email} ownId={user.id} />
       )}

@@ -50,6 +50,13 @@ export const deadLetters = infiniteQueryOptions({
   refetchInterval: EVERY_MS,
 });
 
+/** They change seldom, and nobody waits for them. */
+export const unreadableReplies = queryOptions({
+  queryKey: ['deployment', 'unreadable-replies'],
+  queryFn: () => read(api.GET('/deployment/unreadable-replies')),
+  refetchInterval: USERS_EVERY_MS,
+});
+
 export const users = (email: string) =>
   infiniteQueryOptions({
     queryKey: ['deployment', 'users', 'list', email],

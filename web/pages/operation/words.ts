@@ -195,3 +195,13 @@ export const termsWarning = (version: string): string =>
 /** `3` after `2`; whatever else a version is, its successor is for the admin to name. */
 export const nextVersion = (current: string | null): string =>
   current === null ? '1' : /^\d{1,9}$/.test(current) ? String(Number(current) + 1) : '';
+
+// What brokers said
+
+type Unreadable = components['schemas']['UnreadableReplies'];
+
+/** Those that are kept of one broker and call, newest first. */
+export const lastRepliesOf = (
+  { replies }: Unreadable,
+  of: Pick<Unreadable['counts'][number], 'broker' | 'call'>,
+): Unreadable['replies'] => replies.filter(({ broker, call }) => broker === of.broker && call === of.call);
