@@ -52,7 +52,9 @@ export const signal: AddCommands = (noun, desk) => {
   const { output, does } = desk;
   const send = noun
     .command('send')
-    .description("send a signal to an account's webhook; simulated, unless --real is given")
+    .description(
+      "send a signal to an account's webhook, or to a group's by --url; simulated, unless --real is given",
+    )
     .option('--account <account>', 'on the service’s own machine: to this account, by name or id')
     .option('--base <url>', 'where the service is, for --account; else FILLPATH_URL, else BASE_URL')
     .option('--url <url>', 'from anywhere: to this webhook; the secret is FILLPATH_SECRET');
@@ -145,6 +147,16 @@ async function isMeant(
   return false;
 }
 
+interface OfGroup {
+  readonly members: readonly {
+    readonly trading_account_id: string;
+    readonly order: OrderResult | null;
+    readonly error: { readonly detail: string } | null;
+  }[];
+  readonly accepted: number;
+  readonly refused: number;
+}
+
 interface Synced {
   readonly in_sync: boolean;
   readonly strategy_position: number;
@@ -183,7 +195,8 @@ async function deliver(
     output.complain(problemIn(text, answer.status));
     return 1;
   }
-  const result = JSON.parse(text) as OrderResult | Synced;
+  const result = JSON.parse(text) as OrderResult | Synced | OfGroup;
+  if ('members' in result) return tellGroup(output, result, options, tookMs);
   if (options.json) output.json(result);
   else tell(output, result, tookMs);
   const order = 'in_sync' in result ? result.order : result;
@@ -192,6 +205,36 @@ async function deliver(
     return 2;
   }
   return order !== null && REFUSED.has(order.status) ? 1 : 0;
+}
+
+/** Of a group's webhook: a line for each member. 1: one of them did not trade. */
+function tellGroup(
+  output: Output,
+  result: OfGroup,
+  { json, real }: Pick<SendOptions, 'json' | 'real'>,
+  tookMs: number,
+): ExitCode {
+  if (json) output.json(result);
+  else {
+    for (const { trading_account_id, order, error } of result.members)
+      output.print(
+        order
+          ? lineOf(order as unknown as OrderSummary, output)
+          : `${trading_account_id} ${error ? `${output.paint('bad', 'refused')}: ${visible(error.detail)}` : 'reported'}`,
+      );
+    output.print(
+      output.paint(
+        'quiet',
+        `${result.accepted} accepted, ${result.refused} refused, answered after ${tookMs} ms`,
+      ),
+    );
+  }
+  const orders = result.members.flatMap(({ order }) => order ?? []);
+  if (!real && orders.some(({ simulation }) => !simulation)) {
+    output.complain('The service traded this for real, although it was asked to simulate it.');
+    return 2;
+  }
+  return result.refused > 0 || orders.some(({ status }) => REFUSED.has(status)) ? 1 : 0;
 }
 
 const REFUSED = new Set<string>(['rejected', 'failed', 'expired']);

@@ -33,6 +33,8 @@ export interface Desk {
   readonly login: Login;
   readonly apiKey: string;
   readonly accounts: Readonly<Record<AccountName, DemoAccount>>;
+  /** One signal for three of them, one of which is halted. */
+  readonly group: DemoAccount;
 }
 
 /** Who was asked to do something with which the demo stands or falls. */
@@ -94,6 +96,22 @@ export async function setUpDesk(client: Client, login: Login): Promise<Desk> {
       badDays: await make('badDays'),
       halted: await make('halted'),
     };
-    return { login, apiKey: String(key), accounts };
+    const made = await send({
+      ...{ method: 'POST', path: '/trading/groups' },
+      body: {
+        name: 'Demo group',
+        members: [
+          { trading_account_id: accounts.crypto.id },
+          { trading_account_id: accounts.shares.id, factor: 0.5, symbols: { 'SOLUSDT.P': 'SOLUSDT' } },
+          { trading_account_id: accounts.halted.id },
+        ],
+      },
+    });
+    const group = {
+      id: String(made.id),
+      token: String(made.webhook_token),
+      secret: String(made.webhook_secret),
+    };
+    return { login, apiKey: String(key), accounts, group };
   });
 }

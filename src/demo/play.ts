@@ -51,6 +51,7 @@ const OPENING: readonly Scene[] = [
   scenes.drift,
   stops.trails,
   scenes.haltedAccount,
+  scenes.toGroup,
   ...scenes.ATTACKS,
   ...scenes.MISTAKES,
   scenes.heldBackByGuard,

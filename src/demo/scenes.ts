@@ -137,6 +137,21 @@ export const tradeByHand: Scene = async (stage) => {
 export const shares: Scene = (stage) =>
   order(stage, 'shares', { action: stage.chance.pick(['buy', 'sell']), symbol: 'AAPL', quantity: 20 });
 
+/** One signal for three accounts: what one of them refuses, the others trade. */
+export const toGroup: Scene = async (stage) => {
+  const { token, secret } = stage.desk.group;
+  for (const alert of [
+    entry(stage, 'SOLUSDT.P', 4),
+    plain(stage, { action: 'close', symbol: 'SOLUSDT.P' }),
+  ]) {
+    await stage.pace.turn();
+    await stage.client.send({
+      ...{ method: 'POST', path: `/webhook/${token}/order`, as: 'strategy' },
+      body: { ...alert, secret },
+    });
+  }
+};
+
 /** Needs no secret: nothing is traded in earnest. */
 export const rehearsal: Scene = (stage) => {
   const action = stage.chance.pick(['buy', 'sell']);

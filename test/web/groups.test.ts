@@ -73,7 +73,7 @@ await onStage('a group', async ({ stage, browser, visitor, page, open }) => {
     await page.getByRole('heading', { level: 1, name: /Bought BTCUSDT on 2 of 3 accounts/ }).waitFor();
     story = new URL(page.url()).pathname;
     const part = (name: string) => page.getByRole('region', { name });
-    await part('Bybit main').getByText('filled').waitFor();
+    await part('Bybit main').getByText('filled', { exact: true }).waitFor();
     assert.match((await part('Half size').textContent()) ?? '', /ETHUSDT.*0\.4 × 0\.5 = 0\.2/);
     const refusal = (await part('Bitget small').textContent()) ?? '';
     assert.match(refusal, /New entries are refused while the kill switch is on/);

@@ -224,6 +224,16 @@ function fromDcaBot(said: ForeignFields, lost: string[]): Turning {
   return { fields: { action: 'close', symbol: `${base}${quote}`, timestamp: NOW } };
 }
 
+/** Several accounts of one message are a group here, which has an address of its own. */
+function groupOf(accounts: string): string {
+  const names = accounts
+    .split(',')
+    .map((name) => name.trim().slice(0, 32))
+    .filter((name) => name !== '');
+  const named = names.slice(0, 20).join(', ');
+  return `several accounts are a group here: make one of ${named} (POST /trading/groups), and send this to its address. No account stands in the message.`;
+}
+
 const crossTrade: ForeignService = {
   name: 'CrossTrade',
   read(text) {
@@ -234,8 +244,7 @@ const crossTrade: ForeignService = {
     said.drop('key', 'comment', 'notes');
     const command = plain(said.take('command'));
     const account = said.take('account');
-    if (account?.includes(','))
-      lost.push(without('account', 'a webhook trades one account; make one alert for each.'));
+    if (account?.includes(',')) lost.push(without('account', groupOf(account)));
     const symbol = contract(said.take('instrument'), lost);
     const rest = { symbol, timestamp: NOW };
     const units = said.take('qty') ?? said.take('quantity');
