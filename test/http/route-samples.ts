@@ -154,6 +154,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/orders/:id': order,
   'GET /trading/orders/:id/story': order,
   'POST /trading/orders/:id/look': resting,
+  'POST /trading/orders/:id/cancel': resting,
   'POST /trading/orders/:id/settle': givenUp,
   'GET /trading/protections/:id': protection,
   'POST /trading/protections/:id/look': protection,

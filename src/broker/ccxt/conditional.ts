@@ -78,7 +78,7 @@ export function createWaiting({
   return {
     async find(sought, signal) {
       const found = await seen(sought, signal);
-      if (!found || found.became === null) return found && found.order;
+      if (!found || found.became === null) return found?.order ?? null;
       const made = await asking(signal).tell(apart.order(found.became, sought));
       // It is not shown yet: until it is, it waits.
       if ('refused' in made && made.refused === 'not_found') return { ...found.order, fate: 'open' };

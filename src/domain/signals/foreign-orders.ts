@@ -1,5 +1,6 @@
 // Messages that are orders of another interface (OpenAlgo's, a broker's own), or a script's own exits beside our fields, in our words.
 
+import { TIMES_IN_FORCE } from '../capabilities.ts';
 import { parseDecimal, sign, toNumber } from '../decimal.ts';
 import { PROTECTION_FIELDS } from '../protection/wish.ts';
 import {
@@ -39,7 +40,10 @@ const openAlgo: ForeignService = {
     const type = plain(said.take('pricetype'));
     if (type === 'sl' || type === 'sl-m') return asStop(said, lost);
     const side = sideOf(said.take('action'));
-    if (type !== '' && type !== 'market') lost.push(without('pricetype', MARKET));
+    const limit = type === 'limit' ? amount(said.take('price')) : null;
+    if (type === 'limit' && limit === null) return unclear('price', NO_SIZE);
+    if (type !== '' && type !== 'market' && type !== 'limit') lost.push(without('pricetype', MARKET));
+    const waits = limit === null ? {} : { limit_price: limit };
     for (const name of ['price', 'trigger_price', 'disclosed_quantity']) {
       const value = said.take(name);
       if (value !== null && parseDecimal(value) !== '0') lost.push(without(name, MARKET));
@@ -61,7 +65,9 @@ const openAlgo: ForeignService = {
             '0 closes, or opens where nothing is held. Send "action": close, or buy or sell.',
           );
     if (quantity === null) return unclear('quantity', NO_SIZE);
-    const order = { ...rest, action: side, quantity };
+    const order = { ...rest, action: side, quantity, ...waits };
+    if (held !== null && limit !== null)
+      return unclear('position_size', 'an order with a limit is of a quantity. Leave it out.');
     if (held === null) return { fields: order };
     if (held === SIGNED_SIZE && quantity === CONTRACTS)
       return { fields: { ...order, market_position: SIDE, ...ofStrategy(SIDE, quantity) } };
@@ -86,6 +92,13 @@ function asStop(said: ForeignFields, lost: string[]): Turning {
   return { fields: { action: 'protect', symbol: said.take('symbol'), timestamp: NOW } };
 }
 
+const PRICES_OF: Readonly<Record<string, readonly ('limit_price' | 'stop_price')[]>> = {
+  market: [],
+  limit: ['limit_price'],
+  stop: ['stop_price'],
+  stop_limit: ['limit_price', 'stop_price'],
+};
+
 /** An order as POST /v2/orders takes it, which needs these four. */
 const alpaca: ForeignService = {
   name: 'Alpaca',
@@ -95,7 +108,7 @@ const alpaca: ForeignService = {
     return said && isOrder && !said.has('action') ? said : null;
   },
   turn(said, lost) {
-    said.drop('time_in_force');
+    const force = said.take('time_in_force');
     const symbol = said.take('symbol');
     const side = sideOf(said.take('side'));
     const type = plain(said.take('type'));
@@ -107,7 +120,6 @@ const alpaca: ForeignService = {
       if (text !== null) lost.push(without('qty', WHOLE));
       return { fields: { ...rest, action: 'protect' } };
     }
-    if (type === 'stop' || type === 'stop_limit') return unclear('type', WAITS);
     const notional = said.take('notional');
     if (notional !== null && text !== null) return unclear('notional', NO_SIZE);
     const quantity = amount(notional ?? text);
@@ -116,8 +128,16 @@ const alpaca: ForeignService = {
     if (notional !== null) return forCash(side, { ...rest, quantity, quantity_type: 'cash' }, lost);
     // There, a sell closes what is held and a buy covers; here, either would turn the position.
     if (kind !== 'bracket' && kind !== 'oto') return unclear('side', OPENS_OR_CLOSES);
-    if (type !== 'market') lost.push(without('type', MARKET));
-    return { fields: { ...rest, action: side, quantity } };
+    const waits: Record<string, unknown> = {};
+    for (const name of PRICES_OF[type] ?? []) {
+      const price = amount(said.take(name));
+      if (price === null) return unclear(name, NO_SIZE);
+      waits[name] = price;
+    }
+    const isKnown = TIMES_IN_FORCE.some((known) => known === plain(force));
+    if (Object.keys(waits).length > 0 && isKnown) waits.time_in_force = plain(force);
+    if (!(type in PRICES_OF)) lost.push(without('type', MARKET));
+    return { fields: { ...rest, action: side, quantity, ...waits } };
   },
   protect(said, lost, order) {
     if (order === null) return {};

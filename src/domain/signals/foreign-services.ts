@@ -27,6 +27,7 @@ import {
   WAITS,
   without,
 } from './foreign-fields.ts';
+import { isUnclear, pricesIn } from './foreign-prices.ts';
 import { ofCrossTrade, ofPineConnector, ofThreeCommas, ofTradersPost } from './foreign-protection.ts';
 
 const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
@@ -62,6 +63,13 @@ const STANCES: Readonly<Record<string, string>> = {
 const stanceOf = (text: string | null): string | null =>
   Object.hasOwn(STANCES, plain(text)) ? (STANCES[plain(text)] ?? null) : null;
 
+const TRADERS_POST_PRICES = {
+  kind: 'orderType',
+  limit: 'limitPrice',
+  stop: 'stopPrice',
+  timeInForce: 'timeInForce',
+} as const;
+
 const tradersPost: ForeignService = {
   name: 'TradersPost',
   read(text) {
@@ -79,9 +87,14 @@ const tradersPost: ForeignService = {
         return unclear(name, 'the message asks for an option: send its own symbol.');
     const saw = said.take('signalPrice');
     const price = said.take('price');
+    const isEntry = sideOf(action) !== null && stanceOf(sentiment) !== 'flat';
+    const waits = isEntry ? pricesIn(said, TRADERS_POST_PRICES, lost) : {};
+    if (isUnclear(waits)) return waits;
+    const isPriced = Object.keys(waits).length > 0;
     const type = plain(said.take('orderType'));
+    said.drop('timeInForce');
     if (type !== '' && type !== 'market') lost.push(without('orderType', MARKET));
-    else if (saw === null && price !== null)
+    else if (saw === null && price !== null && !isPriced)
       lost.push(without('price', 'no limit order is made of it; it only says which price the signal saw.'));
     said.drop('interval', 'extras');
     const rest = {
@@ -96,10 +109,9 @@ const tradersPost: ForeignService = {
         ? { fields: { ...rest, action: 'close' } }
         : unclear('quantity', PART_OF_WHICH);
     }
-    if (['stop', 'stop_limit', 'trailing_stop'].includes(type)) return unclear('orderType', WAITS);
+    if (plain(action) === 'cancel') return { fields: { ...rest, action: 'cancel' } };
     const side = sideOf(action);
-    if (side === null)
-      return unclear('action', ['cancel', 'add'].includes(plain(action)) ? NO_ORDER : NO_SIDE);
+    if (side === null) return unclear('action', plain(action) === 'add' ? NO_ORDER : NO_SIDE);
     const stance = stanceOf(sentiment);
     if (sentiment !== null && stance === null) return unclear('sentiment', NO_SIDE);
     if (quantity === null && stance === 'flat' && side !== ACTION)
@@ -120,9 +132,10 @@ const tradersPost: ForeignService = {
     return {
       fields: {
         ...order,
+        ...waits,
         ...(stance && { market_position: stance }),
-        // Where the strategy stands counts units.
-        ...(isOfUnits ? ofStrategy(stance, units) : {}),
+        // Where the strategy stands counts units; and what waits for its price is of a quantity, and is not moved to a size.
+        ...(isOfUnits && !isPriced ? ofStrategy(stance, units) : {}),
       },
     };
   },
@@ -234,6 +247,13 @@ function groupOf(accounts: string): string {
   return `several accounts are a group here: make one of ${named} (POST /trading/groups), and send this to its address. No account stands in the message.`;
 }
 
+const CROSS_TRADE_PRICES = {
+  kind: 'order_type',
+  limit: 'limit_price',
+  stop: 'stop_price',
+  timeInForce: 'tif',
+} as const;
+
 const crossTrade: ForeignService = {
   name: 'CrossTrade',
   read(text) {
@@ -248,9 +268,15 @@ const crossTrade: ForeignService = {
     const symbol = contract(said.take('instrument'), lost);
     const rest = { symbol, timestamp: NOW };
     const units = said.take('qty') ?? said.take('quantity');
-    const type = plain(said.take('order_type'));
+    const isPlaced = command === 'place';
+    const waits = isPlaced ? pricesIn(said, CROSS_TRADE_PRICES, lost) : {};
+    if (isUnclear(waits)) return waits;
+    const isPriced = Object.keys(waits).length > 0;
+    const type = isPlaced ? '' : plain(said.take('order_type'));
     if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
     else said.drop('tif');
+    if (command === 'cancelallorders' || command === 'cancelorders')
+      return { fields: { ...rest, symbol: symbol ?? '*', action: 'cancel' } };
 
     if (command === 'flatten' || command === 'closeposition') {
       if (symbol === null) return unclear('instrument', 'which symbol to close is not said. Send "symbol".');
@@ -266,7 +292,7 @@ const crossTrade: ForeignService = {
     if (side === null) return unclear('action', NO_SIDE);
     const quantity = amount(units);
     if (quantity === null) return unclear('qty', NO_SIZE);
-    const order = { ...rest, action: side, quantity };
+    const order = { ...rest, action: side, quantity, ...waits };
 
     const position = said.take('market_position');
     const before = said.take('prev_market_position');
@@ -274,12 +300,12 @@ const crossTrade: ForeignService = {
       said.drop('sync_strategy');
       const stance = stanceOf(position);
       if (stance === null || flattens) return unclear(stance ? 'flatten_first' : 'market_position', NO_SIDE);
-      const held = ofStrategy(stance, quantity);
+      const held = isPriced ? {} : ofStrategy(stance, quantity);
       const began = before === null ? {} : { prev_market_position: before };
       return { fields: { ...order, market_position: stance, ...began, ...held } };
     }
     if (!flattens) return { fields: order };
-    if (side === ACTION) return unclear('flatten_first', NO_SIDE);
+    if (side === ACTION || isPriced) return unclear('flatten_first', NO_SIDE);
     // Whatever was held, so much is held afterwards.
     const stance = side === 'buy' ? 'long' : 'short';
     return { fields: { ...order, market_position: stance, market_position_size: quantity } };
