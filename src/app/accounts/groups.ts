@@ -24,7 +24,7 @@ export type ShownGroup = ReturnType<typeof showGroup>;
 export type GroupWithSecret = ShownGroup & { readonly webhook_secret: string };
 type Sealing = AccountDeps & { readonly secrets: SecretBox };
 
-export function showGroup({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, group: Group) {
+function showGroup({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, group: Group) {
   return {
     id: group.id,
     name: group.name,
@@ -42,7 +42,7 @@ export function showGroup({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, group: Grou
   };
 }
 
-export async function ownGroup({ db }: { db: Db }, user: UserId, id: string): Promise<Group | Denial> {
+async function ownGroup({ db }: { db: Db }, user: UserId, id: string): Promise<Group | Denial> {
   const group = isUuid(id) ? await findGroup(db, id as GroupId) : null;
   return group?.userId === user ? group : deny('group_not_found');
 }

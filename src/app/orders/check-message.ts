@@ -48,7 +48,7 @@ export interface CheckedMessage {
   readonly examples: readonly Example[];
 }
 
-export interface CheckedMember {
+interface CheckedMember {
   readonly trading_account_id: AccountId;
   readonly checks: readonly CheckVerdict[];
   readonly plan: OrderPlan | null;

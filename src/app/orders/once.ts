@@ -29,7 +29,7 @@ const LOOK_AGAIN_MS = 20;
 const FORGET_AGAIN_MS = 1000;
 
 /** `lifeMs`: for how long the decision is remembered. */
-export async function attemptOnce(
+async function attemptOnce(
   { store, log }: OnceDeps,
   key: string,
   lifeMs: number,

@@ -97,7 +97,7 @@ const {
   orders: _orders,
   ...problemFields
 } = Problem.properties;
-export const MemberProblem = Type.Object(problemFields, {
+const MemberProblem = Type.Object(problemFields, {
   title: 'MemberProblem',
   description: 'Why a member was refused.',
 });
