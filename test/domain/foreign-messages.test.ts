@@ -105,7 +105,7 @@ describe('A message written for TradersPost', () => {
       { fields: { symbol: 'AAPL', action: 'sell', quantity: 3, order_type: 'exit' }, lost: [] },
     ],
     [
-      'with a limit is a market order, and says so',
+      'with a limit waits for it',
       json({
         ticker: 'TSLA',
         action: 'buy',
@@ -115,8 +115,8 @@ describe('A message written for TradersPost', () => {
         sentiment: 'bullish',
       }),
       {
-        fields: { symbol: 'TSLA', action: 'buy', quantity: 5, market_position: 'long' },
-        lost: ['action', 'orderType', 'limitPrice'],
+        fields: { symbol: 'TSLA', action: 'buy', quantity: 5, market_position: 'long', limit_price: 120.12 },
+        lost: ['action'],
       },
     ],
     [
@@ -198,9 +198,9 @@ describe('A message written for TradersPost', () => {
       { fields: null, lost: ['quantityType'] },
     ],
     [
-      'that cancels is not turned',
+      'that cancels takes back what rests',
       json({ ticker: 'TSLA', action: 'cancel' }),
-      { fields: null, lost: ['action'] },
+      { fields: { symbol: 'TSLA', action: 'cancel' }, lost: [] },
     ],
     [
       'that exits a part is not turned: of which side is not said',
@@ -394,11 +394,14 @@ describe('A message written for CrossTrade', () => {
       },
     ],
     [
-      'with a limit, a bracket and a delay names them',
+      'with a limit and a bracket has both, and names its delay',
       'key=k;command=PLACE;account=a,b;instrument=NQZ5;action=BUY;qty=1;order_type=LIMIT;limit_price=21000;tif=DAY;take_profit=20;stop_loss=10;delay=5;strategy=atm;',
       {
-        fields: { symbol: 'NQZ5', action: 'buy', quantity: 1, stop_loss: 10, take_profit: 20 },
-        lost: ['account', 'order_type', 'limit_price', 'tif', 'delay', 'strategy'],
+        fields: {
+          ...{ symbol: 'NQZ5', action: 'buy', quantity: 1, limit_price: 21_000, time_in_force: 'day' },
+          ...{ stop_loss: 10, take_profit: 20 },
+        },
+        lost: ['account', 'delay', 'strategy'],
       },
     ],
     [
@@ -540,7 +543,7 @@ describe('A message written for OpenAlgo', () => {
       { fields: null, lost: ['position_size', 'product'] },
     ],
     [
-      'with a limit names it',
+      'with a limit waits for it',
       json({
         ...order,
         pricetype: 'LIMIT',
@@ -551,8 +554,8 @@ describe('A message written for OpenAlgo', () => {
         disclosed_quantity: '1',
       }),
       {
-        fields: { symbol: 'IDEA', action: 'buy', quantity: 5 },
-        lost: ['pricetype', 'price', 'disclosed_quantity', 'product'],
+        fields: { symbol: 'IDEA', action: 'buy', quantity: 5, limit_price: 16 },
+        lost: ['disclosed_quantity', 'product'],
       },
     ],
   ];

@@ -135,7 +135,7 @@ describe('An order as Alpaca takes it', () => {
     ['one that triggers a stop', { order_class: 'oto', stop_loss: { stop_price: 299.5 } }, { ...ours, stop_loss: 299.5 }, []],
     ['a bracket of a short', { side: 'sell', order_class: 'bracket', stop_loss: { stop_price: 310 } }, { ...ours, action: 'sell', stop_loss: 310 }, []],
     ['a stop with a limit', { order_class: 'bracket', stop_loss: { stop_price: 299, limit_price: 298.5 } }, { ...ours, stop_loss: 299 }, ['stop_loss']],
-    ['a bracket on a limit', { type: 'limit', limit_price: '300', order_class: 'bracket', stop_loss: { stop_price: '299' } }, { ...ours, stop_loss: 299 }, ['type', 'limit_price']],
+    ['a bracket on a limit', { type: 'limit', limit_price: '300', order_class: 'bracket', stop_loss: { stop_price: '299' } }, { ...ours, limit_price: 300, time_in_force: 'gtc', stop_loss: 299 }, []],
     ['a bracket without a price', { order_class: 'bracket', stop_loss: { stop_price: 'x' } }, { ...ours }, ['stop_loss']],
     ['a trailing stop in percent', { side: 'sell', type: 'trailing_stop', trail_percent: '3' }, { ...protect, trailing_stop: '3%' }, ['qty']],
     ['a trailing stop in dollars', { side: 'sell', type: 'trailing_stop', trail_price: 6.15 }, { ...protect, trailing_stop: '6.15p' }, ['qty']],
@@ -302,18 +302,31 @@ describe('A stop order of OpenAlgo’s', () => {
 test('an order that waits for its price is turned into none that trades at once', () => {
   // biome-ignore format: a table, one case a line
   const WAITING: readonly (readonly [name: string, message: object | string])[] = [
-    ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop', stopPrice: 90 }],
-    ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop_limit', stopPrice: 90, limitPrice: 89 }],
+    ['orderType', { ticker: 'AMD', action: 'exit', orderType: 'stop', stopPrice: 90 }],
+    ['orderType', { ticker: 'AMD', action: 'sell', sentiment: 'flat', quantity: 1, orderType: 'stop_limit', stopPrice: 90, limitPrice: 89 }],
     ['orderType', { ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'trailing_stop', trailPercent: 1 }],
-    ['order_type', 'key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPMARKET;stop_price=5200;'],
-    ['order_type', 'key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPLIMIT;stop_price=5200;limit_price=5199;'],
-    ['type', { symbol: 'AAPL', side: 'sell', type: 'stop', time_in_force: 'gtc', qty: 1, stop_price: 90 }],
-    ['type', { symbol: 'AAPL', side: 'buy', type: 'stop_limit', time_in_force: 'gtc', qty: 1, stop_price: 90, limit_price: 91, order_class: 'bracket' }],
   ];
   for (const [name, message] of WAITING) {
     const { fields, lost, names } = turned(message);
     assert.deepEqual([fields, names[0]], [{}, name]);
     assert.match(lost[0] ?? '', /"action": "protect" with "stop_loss"/);
+  }
+});
+
+test('an entry that waits for its price waits for it here', () => {
+  // biome-ignore format: a table, one case a line
+  const WAITING: readonly (readonly [message: object | string, prices: Readonly<Record<string, unknown>>])[] = [
+    [{ ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop', stopPrice: 90 }, { stop_price: 90 }],
+    [{ ticker: 'AMD', action: 'sell', quantity: 1, orderType: 'stop_limit', stopPrice: 90, limitPrice: 89, timeInForce: 'gtc' }, { limit_price: 89, stop_price: 90, time_in_force: 'gtc' }],
+    ['key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPMARKET;stop_price=5200;', { stop_price: 5200 }],
+    ['key=k;command=PLACE;instrument=ES1!;action=SELL;qty=1;order_type=STOPLIMIT;stop_price=5200;limit_price=5199;', { limit_price: 5199, stop_price: 5200 }],
+    [{ symbol: 'AAPL', side: 'buy', type: 'stop_limit', time_in_force: 'gtc', qty: 1, stop_price: 90, limit_price: 91, order_class: 'bracket' }, { limit_price: 91, stop_price: 90, time_in_force: 'gtc' }],
+  ];
+  for (const [message, prices] of WAITING) {
+    const { fields } = turned(message);
+    const names = ['limit_price', 'stop_price', 'time_in_force'];
+    const found = Object.entries(fields).filter(([name]) => names.includes(name));
+    assert.deepEqual(Object.fromEntries(found), prices);
   }
 });
 

@@ -5,6 +5,7 @@ import { isProtectionField, PROTECTION_FIELDS } from '../protection/wish.ts';
 import { type ForeignFields, NOW, type OwnFields, without } from './foreign-fields.ts';
 import { FOREIGN_ORDERS } from './foreign-orders.ts';
 import { FOREIGN_SERVICES } from './foreign-services.ts';
+import { PRICED_FIELDS } from './priced-fields.ts';
 import { asksForProtection } from './refused-fields.ts';
 import { readBody, readSignal } from './signal.ts';
 
@@ -55,7 +56,9 @@ const unused = (said: ForeignFields): readonly string[] =>
     .dropWhere(asksForProtection)
     .map((name) => without(name, 'an exit is not protected: it would be left out.'));
 
-const NUMBERS = ['quantity', 'market_position_size', 'prev_market_position_size', 'price'];
+const NUMBERS = [
+  ...['quantity', 'market_position_size', 'prev_market_position_size', 'price', 'limit_price', 'stop_price'],
+];
 const ORDER = [
   'action',
   'symbol',
@@ -68,6 +71,7 @@ const ORDER = [
   'prev_market_position_size',
   'id',
   'price',
+  ...PRICED_FIELDS,
   ...PROTECTION_FIELDS,
   'timestamp',
 ];

@@ -62,5 +62,6 @@ export const isUnclear = (turned: OwnFields): turned is Extract<Turning, { uncle
   typeof (turned as { unclear?: unknown }).unclear === 'string';
 
 const NO_KIND =
-  'this kind of order is not made here. Send "limit_price", "stop_price" or both, or none of them.';
+  'this kind of order is not made here: send "limit_price", "stop_price" or both, or none of them. ' +
+  'Where it protects a position, send "action": "protect" with "stop_loss".';
 const NO_PRICE = 'at which price it waits is not in the message. Send "limit_price" or "stop_price".';

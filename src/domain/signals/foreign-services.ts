@@ -103,6 +103,8 @@ const tradersPost: ForeignService = {
       ...timestamp('time', said.take('time'), lost),
     };
 
+    const isWaiting = ['stop', 'stop_limit', 'trailing_stop'].includes(type);
+    if (isWaiting) return unclear('orderType', WAITS);
     if (plain(action) === 'exit') {
       if (sentiment !== null) return unclear('sentiment', `with exit ${NO_SIDE}`);
       return quantity === null
@@ -275,6 +277,7 @@ const crossTrade: ForeignService = {
     const type = isPlaced ? '' : plain(said.take('order_type'));
     if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
     else said.drop('tif');
+    if (type.startsWith('stop')) return unclear('order_type', WAITS);
     if (command === 'cancelallorders' || command === 'cancelorders')
       return { fields: { ...rest, symbol: symbol ?? '*', action: 'cancel' } };
 
@@ -284,7 +287,6 @@ const crossTrade: ForeignService = {
         ? { fields: { ...rest, action: 'close' } }
         : unclear(units === null ? 'percent' : 'qty', PART_OF_WHICH);
     }
-    if (type.startsWith('stop')) return unclear('order_type', WAITS);
     const replaces = command === 'flatplace' || command === 'reverseposition';
     if (command !== 'place' && !replaces) return unclear('command', NO_ORDER);
     const flattens = plain(said.take('flatten_first')) === 'true' || replaces;
