@@ -23,6 +23,15 @@ import {
   readPause,
   withPause,
 } from '../../web/pages/accounts/hours.ts';
+import { sealCredentials } from '../../web/pages/accounts/seal.ts';
+import {
+  type Account,
+  headingOf,
+  inSeconds,
+  inUnits,
+  readSymbols,
+  symbolsInWords,
+} from '../../web/pages/accounts/words.ts';
 import {
   ALERT_ACTIONS,
   alertMessage,
@@ -34,15 +43,6 @@ import {
   withSecret,
 } from '../../web/parts/settings/message.ts';
 import { plain, readNumber, readOptional } from '../../web/parts/settings/numbers.ts';
-import { sealCredentials } from '../../web/pages/accounts/seal.ts';
-import {
-  type Account,
-  headingOf,
-  inSeconds,
-  inUnits,
-  readSymbols,
-  symbolsInWords,
-} from '../../web/pages/accounts/words.ts';
 
 const NOW = Date.parse('2026-11-12T14:51:07Z');
 const read = (message: string) => readSignal(readBody(Buffer.from(message)), { simulation: false });
