@@ -136,9 +136,12 @@ describe('A message of the documents', () => {
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       if (said.action === 'sync') return assert.equal(answer.body.in_sync, true);
       assert.equal(answer.body.error, null, JSON.stringify(answer.body.error));
-      assert.equal(answer.body.status, said.action === 'protect' ? 'done' : 'filled');
+      const waits = 'limit_price' in said || 'stop_price' in said;
+      const tradesNothing = said.action === 'protect' || said.action === 'cancel';
+      assert.equal(answer.body.status, tradesNothing ? 'done' : waits ? 'placed' : 'filled');
 
-      if (!PROTECTIVE.some((field) => field in said)) return;
+      // What waits for its price is protected from its first fill on.
+      if (waits || !PROTECTIVE.some((field) => field in said)) return;
       const { items } = (
         await world.as<{ items: (ShownProtection & { time_stop_at: string | null })[] }>(
           ...([trader, 'GET', '/trading/protections'] as const),

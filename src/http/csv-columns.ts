@@ -46,11 +46,12 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ['ignored', ({ ignored }) => ignored.join(' ')],
     ['verification', ({ verification }) => verification.state],
     ...fields<OrderSummary>('deadline_at', 'half_done', 'settled_by'),
-    ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms', 'group_id'),
+    ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms'),
     ['protection', ({ protection }) => protection?.state],
     field<OrderSummary, 'quantity_type'>('quantity_type'),
     ['factor', ({ sizing }) => sizing?.factor],
     ['units', ({ sizing }) => sizing?.units],
+    ...fields<OrderSummary>('limit_price', 'stop_price', 'time_in_force', 'expires_at', 'group_id'),
   ],
 };
 

@@ -59,9 +59,11 @@ describe('a quantity counts', () => {
     assert.equal(unitsOf(asking('percent_of_position', 100), { held }), held);
   });
 
-  test('at most what is held, with an exit', () => {
-    assert.equal(unitsOf(asking('cash', 500), { held: decimal('0.002') }), '0.002');
-    assert.equal(unitsOf(asking('cash', 500), { held: decimal(0) }), '0');
+  test('no less than what is held, with an exit that asks for more: what an entry brings meanwhile is closed too', () => {
+    assert.equal(unitsOf(asking('cash', 500), { held: decimal('0.002') }), '0.007');
+    assert.equal(unitsOf(asking('cash', 500), { held: decimal(0) }), '0.007');
+    assert.equal(unitsOf(asking('percent_of_position', 50), { held: decimal(0) }), '0');
+    assert.equal(unitsOf(asking('cash', 500), { held: decimal(0), price: null }), '0');
   });
 
   test('times the account’s factor, but not of a part of what is held', () => {
@@ -136,7 +138,7 @@ describe('what cannot be computed', () => {
     const held = decimal('0.0004');
     assert.equal(unitsOf(asking('units', '0.0008', '0.5'), { held }), held);
     assert.equal(unitsOf(asking('cash', 28), { held }), held);
-    assert.equal(unitsOf(asking('percent_of_equity', 100), { held }), held);
+    assert.equal(unitsOf(asking('percent_of_equity', 100), { held }), '0.147');
   });
 
   for (const [why, sizing, market] of [

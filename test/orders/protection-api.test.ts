@@ -456,7 +456,7 @@ test('what protection closed is counted, and stands in the CSV', async (t) => {
   });
   assert.match(
     String(csv.body),
-    /,exit_reason,caused_by,unprotected_ms,protection,quantity_type,factor,units\r?\n/,
+    /,exit_reason,caused_by,unprotected_ms,protection,quantity_type,factor,units,limit_price,stop_price,time_in_force,expires_at,group_id\r?\n/,
   );
   assert.match(String(csv.body), new RegExp(`stop_loss,${closes[0]?.caused_by},`));
 });

@@ -72,7 +72,13 @@ describe('Auto-reversal on the paper broker', () => {
       const { trace: _trace, legs: _legs, user_id, deadline_at: _deadline, ...more } = record;
       const { verification, guards, real_money, ...others } = more;
       // Of protection and of its size a record always speaks, an answer only where there is something to say.
-      const { exit_reason, caused_by, unprotected_ms, protection, quantity_type, sizing, ...kept } = others;
+      const { exit_reason, caused_by, unprotected_ms, protection, quantity_type, sizing, ...besides } =
+        others;
+      const { group_id, limit_price, stop_price, time_in_force, expires_at, ...kept } = besides;
+      assert.deepEqual(
+        [group_id, limit_price, stop_price, time_in_force, expires_at],
+        [null, null, null, null, null],
+      );
       assert.deepEqual([exit_reason, caused_by, unprotected_ms, protection], [null, null, null, null]);
       assert.deepEqual([quantity_type, sizing], ['units', null]);
       assert.deepEqual(kept, result, 'the record says what the answer said');
@@ -87,7 +93,7 @@ describe('Auto-reversal on the paper broker', () => {
     const signal = fc.record(
       {
         action: fc.constantFrom(
-          ...ACTIONS.filter((action) => !['close', 'sync', 'protect'].includes(action)),
+          ...ACTIONS.filter((action) => !['close', 'sync', 'protect', 'cancel'].includes(action)),
         ),
         quantity: fc.integer({ min: 1, max: 3 }),
         order_type: fc.constantFrom('exit'),

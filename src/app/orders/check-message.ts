@@ -121,7 +121,9 @@ export async function checkGroupMessage(
   const before = print && (await groupTookBefore(deps.db, group.id, print));
   if (before)
     found.set('replay', `It came before, at ${before.arrivedAt}. The same signal is executed once.`);
-  const isOff = members.length === 0 || (!group.enabled && signal !== null && isEntry(signal.intent));
+  const isOff =
+    members.length === 0 ||
+    (!group.enabled && signal !== null && signal.action !== 'sync' && isEntry(signal.intent));
   if (isOff) found.set('halt', deny('group_disabled').detail);
   return {
     ...shownAs(given, found, signal && { ...signal, symbol: signal.asReceived.symbol }, now),

@@ -117,7 +117,7 @@ export function checkAtDoor(
   if (refused) return signal ? { ...refused, signal } : refused;
   if (!signal) return group ? NOBODY : malformed('The message could not be understood.');
   if (!group) return { signal, simulation, members: read.map(({ to }) => ({ to, signal, refused: null })) };
-  const disabled = !group.enabled && isEntry(signal.intent) ? DISABLED : null;
+  const disabled = !group.enabled && signal.action !== 'sync' && isEntry(signal.intent) ? DISABLED : null;
   return {
     signal,
     simulation,

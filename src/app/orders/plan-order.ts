@@ -102,7 +102,7 @@ function showPlan({
         : legs.map(({ leg, price, quantity, how }) => ({
             ...{ leg, price: toNumber(price), quantity: toNumber(quantity), how },
           })),
-    sizing: planned.sizing ? shownSizing(planned.sizing) : null,
+    sizing: planned.sizing ? shownSizing(planned.sizing, planned) : null,
     rests: restingPlan(planned),
     guards: planned.guards,
     error: explained(planned.error ?? error),

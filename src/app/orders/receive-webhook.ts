@@ -8,6 +8,7 @@ import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/de
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import type { Action, OrderIntent } from '../../domain/orders/order.ts';
+import { withoutOpening } from '../../domain/orders/other-legs.ts';
 import { takenWith } from '../../domain/orders/sized-order.ts';
 import { type Mapping, readBody } from '../../domain/signals/signal.ts';
 import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
@@ -220,7 +221,11 @@ async function checkAndPlace(
     if (!said) return deny('webhook_payload_invalid');
     const { target, factor } = to;
     const { notes, unit, stopped = null } = heard;
-    const taken = takenWith(factor, { ...said, intent: intentOf(deps, target, said, simulation) });
+    // A group that is disabled opens nothing, by whatever word.
+    const isOff = asked.group?.enabled === false;
+    if (isOff && as && isEntry(as.intent)) return deny('group_disabled');
+    const asSaid = intentOf(deps, target, said, simulation);
+    const taken = takenWith(factor, { ...said, intent: isOff ? withoutOpening(asSaid) : asSaid });
     return {
       ...target,
       source: 'webhook',

@@ -46,7 +46,7 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     brokerRef: state.brokerRef ?? leg?.brokerRef ?? null,
     fee: state.fee ?? leg?.fee ?? null,
     ackedAt: leg?.ackedAt ?? timestamp(now),
-    filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
+    filledAt: leg?.filledAt ?? (status === 'filled' || isFirstPart(order, state) ? timestamp(now) : null),
   });
   const isTakenBack = status === 'cancelled' && leg?.leg === 'entry' && order.ending !== undefined;
   const error = isTakenBack && order.ending ? order.ending : errorOf(state);
@@ -57,6 +57,10 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
+
+/** What rests may be filled bit by bit, for days: from its first part on it is protected, and its times count. */
+const isFirstPart = ({ priced }: Order, { fillQuantity }: BrokerOrderState): boolean =>
+  priced !== undefined && fillQuantity !== ZERO;
 
 /**
  * While a worker has an exit in hand, it decides whether that was all: more may have to be taken, and a close that the exchange

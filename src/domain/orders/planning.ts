@@ -95,7 +95,7 @@ function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], fact
   if (!patienceOf(order).waitsForRest || !isExit(order)) return false;
   const isAmount = intent.operation === 'PLACE_EXIT_ORDER' && !intent.target;
   const takes = planned.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  if (isAmount && compare(takes, wanted) >= 0) return false;
+  if (isAmount && wanted !== ZERO && compare(takes, wanted) >= 0) return false;
   const awaited = othersToAwait(order, facts);
   return awaited?.leg.leg === 'entry' || (awaited !== undefined && order.legs.length === 0);
 }

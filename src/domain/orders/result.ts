@@ -2,11 +2,13 @@
 // numbers here and nowhere else.
 
 import {
+  absolute,
   add,
   average,
   type Decimal,
   multiply,
   sign,
+  smaller,
   subtract,
   toNumber,
   toNumberOrNull,
@@ -49,20 +51,30 @@ const aboutPrice = ({ priced }: Order) => ({
   expires_at: priced?.expiresAt ?? null,
 });
 
-const aboutSize = ({ sizing }: Order) => ({
-  quantity_type: sizing?.type ?? 'units',
-  sizing: sizing ? shownSizing(sizing) : null,
+const aboutSize = (order: Order) => ({
+  quantity_type: order.sizing?.type ?? 'units',
+  sizing: order.sizing ? shownSizing(order.sizing, order) : null,
 });
 
-export const shownSizing = ({ type, asked, factor, price, equity, stop, units, text }: Sizing) => ({
+/** Of an exit, what was held at most. */
+const unitsShown = ({ units }: Sizing, { intent, positionBefore }: Order): Decimal | null =>
+  units !== null && positionBefore !== null && intent.operation === 'PLACE_EXIT_ORDER' && !intent.target
+    ? smaller(units, absolute(positionBefore))
+    : units;
+
+export const shownSizing = (sizing: Sizing, order: Order) => ({
+  ...shownAmounts(sizing),
+  units: toNumberOrNull(unitsShown(sizing, order)),
+  text: sizing.text,
+});
+
+const shownAmounts = ({ type, asked, factor, price, equity, stop }: Sizing) => ({
   quantity_type: type,
   asked: toNumber(asked),
   factor: toNumber(factor),
   price: toNumberOrNull(price),
   equity: toNumberOrNull(equity),
   stop: toNumberOrNull(stop),
-  units: toNumberOrNull(units),
-  text,
 });
 
 const aboutProtection = (order: Order, protection: Protection | null) => ({

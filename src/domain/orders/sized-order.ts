@@ -31,9 +31,9 @@ export function takenWith(factor: Decimal, { intent, quantity, quantityType }: A
     return {
       intent,
       sizing:
-        operation === 'CLOSE_POSITION' || operation === 'PROTECT_POSITION'
-          ? null
-          : sizingOf(quantityType, quantity, factor),
+        operation === 'PLACE_ENTRY_ORDER' || operation === 'PLACE_EXIT_ORDER'
+          ? sizingOf(quantityType, quantity, factor)
+          : null,
     };
   if (factor === ONE || target.position === ZERO) return { intent, sizing: null };
   return {

@@ -7,6 +7,7 @@ import {
   type Decimal,
   decimal,
   downTo,
+  larger,
   multiply,
   ONE,
   shareDown,
@@ -113,13 +114,17 @@ interface Refusal {
   readonly message: string;
 }
 
-/** With its units. An exit takes what is held at most: all of it, the odd rest too, where what was asked for is no less. */
+/**
+ * With its units. An exit that asks for no less than what is held takes all of it, the odd rest too. It may ask for more: what an entry of
+ * ours brings meanwhile is to be closed as well, and whoever plans takes what is held by then at most.
+ */
 export function sized(sizing: Sizing, symbol: string, market: SizingMarket): Sizing | Refusal {
   const { type } = sizing;
   const { price, equity, held, stop, step, least } = market;
-  // Of nothing there is nothing to compute: who exits is told that nothing is held.
-  if (held === ZERO) return { ...sizing, units: ZERO, step, text: null };
   const missing = whatIsMissing(sizing, symbol, market);
+  // Of nothing there is no part: who exits is told that nothing is held.
+  if (held === ZERO && (type === 'percent_of_position' || missing !== null))
+    return { ...sizing, units: ZERO, step, text: null };
   if (missing !== null)
     return { code: 'sizing_failed', message: `How much to trade cannot be computed: ${missing}` };
   const known = {
@@ -132,10 +137,11 @@ export function sized(sizing: Sizing, symbol: string, market: SizingMarket): Siz
   const amount = amountOf(sizing, market);
   const each = worthOf(sizing, market);
   const isAll = held !== null && compare(amount, multiply(held, each)) >= 0;
-  const units = isAll ? held : shareDown(amount, each, step);
+  const exact = shareDown(amount, each, step);
+  const units = isAll ? larger(held, exact) : exact;
   if (!isAll && (units === ZERO || compare(units, least) < 0))
     return { code: 'invalid_quantity', message: tooLittle(known, symbol, market, quotient(amount, each)) };
-  return { ...known, units, text: inWords(known, symbol, market, units) };
+  return { ...known, units, text: inWords(known, symbol, market, isAll ? held : units) };
 }
 
 /** null: all is known that it is computed by. */

@@ -1,7 +1,7 @@
 // What an order asks for becomes what is wanted: levels become prices once it is known what the position was opened at.
 
 import { type Decimal, sign, ZERO } from '../decimal.ts';
-import { millis, type OrderId, timestamp } from '../ids.ts';
+import { millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
 import { hasEnded, type Order } from '../orders/order.ts';
 import type { Direction } from '../side.ts';
 import { type Distance, distanceOf, type Entry, type Level, priceOf } from './level.ts';
@@ -56,9 +56,16 @@ export function toTakeIn(
  * one had been sent has brought the same position.
  */
 export const beginsAnew = (order: Order, before: Order | undefined): boolean =>
-  opensAnew(order) &&
-  before?.id !== order.id &&
-  !(before?.filledAt != null && millis(before.filledAt) > sentAt(order));
+  opensAnew(order) && before?.id !== order.id && !(before && isFilledAfter(before, sentAt(order)));
+
+const isFilledAfter = (order: Order, at: number): boolean => {
+  const filledAt = firstFillOf(order) ?? order.filledAt;
+  return filledAt !== null && millis(filledAt) > at;
+};
+
+/** When something of its entry was first known to be filled; null: of one that was not, or nobody noted it. */
+export const firstFillOf = ({ legs }: Pick<Order, 'legs'>): Timestamp | null =>
+  legs.findLast(({ leg }) => leg === 'entry')?.filledAt ?? null;
 
 /** What trades nothing counts from when it was done. */
 const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>

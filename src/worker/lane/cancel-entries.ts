@@ -1,9 +1,9 @@
 // An order that takes back entries that rest, and trades nothing. It is an exit in every right: whoever wants nothing more to be
 // opened is waited for as whoever wants to be out.
 
-import { BrokerBusy, BrokerUnavailable } from '../../broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
 import { isLate, moveTo, type Order, passed } from '../../domain/orders/order.ts';
-import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
+import { late, refusedCredentials, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
 import { EVERY_SYMBOL, endingFor, isMeantBy, openEntry, rests } from '../../domain/orders/resting.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
@@ -38,6 +38,8 @@ export async function cancelEntries(
       await resting(AGAIN_MS, null);
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
+      if (fault instanceof CredentialsRejected)
+        return end(stopped(order, 'failed', refusedCredentials(fault.message)));
       if (isLate(order, clock.now())) return end(stopped(order, 'failed', unreachable(fault.message)));
       await resting(fault instanceof BrokerBusy ? fault.retryAfterMs : beforeRound(++rounds), fault);
     }

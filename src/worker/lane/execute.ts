@@ -65,10 +65,8 @@ export async function executeOrder(
   // What was saved last. That it is being executed is saved with the first leg that is sent, or with its end.
   let order = passed(accepted, 'taken', now());
   if (order.status === 'queued') order = moveTo(order, 'executing');
-  let refusals = 0;
-  let rounds = 0;
+  let [refusals, rounds, waits] = [0, 0, 0];
   let version = asked;
-  let waits = 0;
   let { guards, revision } = guarding;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
   let open = openElsewhere(others);
@@ -221,11 +219,8 @@ export async function executeOrder(
             if (++waits <= MOST_LOOKS_AGAIN) watches.others.begin();
             break;
           case 'resolve the symbol':
-            instruments = await resolveAll(line, current, () => deps.monthsUnder(current));
-            if (typeof instruments.meant !== 'string') break;
-            trades.named(current.symbol, instruments.meant);
-            if (current.priced && !wasSent(current))
-              wrongPrice = await wrongPriceIn(line, instruments.get(null), current);
+            instruments = await resolved();
+            if (typeof instruments.meant === 'string') trades.named(current.symbol, instruments.meant);
             break;
           case 'take back':
             open = await takenBack({ ...saving, line, trades }, open, step.others, endingFor(current));
@@ -305,6 +300,14 @@ export async function executeOrder(
       }
       await deps.wait(afterMs);
       for (const watch of Object.values(watches)) watch.pass(afterMs);
+    }
+
+    /** With what its price is worth in the market: where that cannot be asked, it is asked for once more with the symbol. */
+    async function resolved(): Promise<Instruments> {
+      const found = await resolveAll(line, current, () => deps.monthsUnder(current));
+      if (typeof found.meant === 'string' && current.priced && !wasSent(current))
+        wrongPrice = await wrongPriceIn(line, found.get(null), current);
+      return found;
     }
 
     /** The symbol is resolved before anything is read or sent. */

@@ -386,6 +386,12 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 
 const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 
-/** An entry of ours that may yet be filled there. */
-const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
-  legs.some((leg) => leg.leg === 'entry' && leg.instrument === symbol && isOpenLeg(leg));
+/** An entry of ours that may yet be filled there. One that rests at its price is waited for by nobody: whoever sees its fill says so. */
+const mayOpen = ({ legs, priced }: Order, { symbol }: Instrument): boolean =>
+  legs.some(
+    (leg) =>
+      leg.leg === 'entry' &&
+      leg.instrument === symbol &&
+      isOpenLeg(leg) &&
+      !(priced && (leg.status === 'placed' || leg.status === 'partially_filled')),
+  );

@@ -32,7 +32,12 @@ export function nextOf(waiting: readonly Order[], resting: Pick<Resting, 'inTheW
 
 /** Of two orders of one account: the later one has to wait for the earlier. Only an exit of something else does not. */
 const isBehind = (order: Order, earlier: Order): boolean =>
-  earlier.simulation === order.simulation && (!isExit(order) || isSame(order, earlier));
+  earlier.simulation === order.simulation &&
+  (!isExit(order) || (isSame(order, earlier) && !isTakenBackAnyway(order, earlier)));
+
+/** Whoever exits takes back what rests by himself, and does not wait for one who asked for that alone. */
+const isTakenBackAnyway = (order: Order, earlier: Order): boolean =>
+  earlier.intent.operation === 'CANCEL_ENTRIES' && order.intent.operation !== 'CANCEL_ENTRIES';
 
 /** What is taken back everywhere is about everything. */
 const isSame = (a: Order, b: Order): boolean =>

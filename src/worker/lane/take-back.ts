@@ -1,7 +1,7 @@
 // Takes entries back that rest at the broker: why is saved first, then the broker is asked to end them, and what became of each is
 // looked at until it has ended or the time is over. A fill that came before wins, and is kept.
 
-import { BrokerUnavailable } from '../../broker/broker.ts';
+import { BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
 import { type BrokerOrderState, recordState } from '../../domain/orders/fill.ts';
 import { isUnderWay, keyOf, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
 import { openEntry, TAKE_BACK_MS } from '../../domain/orders/resting.ts';
@@ -82,12 +82,12 @@ const seen = (order: Order, leg: Leg, state: BrokerOrderState | null, { clock }:
 const ended = (order: Order, leg: Leg, state: BrokerOrderState, { clock }: TakingBack): Order =>
   recordState(order, keyOf(leg), state, clock.now());
 
-/** A broker that is away, or busy, is asked again until the time is over. */
+/** A broker that is away, or busy, is asked again until the time is over; not one that refuses the credentials. */
 async function orNothing<Answer>(asking: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asking;
   } catch (fault) {
-    if (fault instanceof BrokerUnavailable) return null;
+    if (fault instanceof BrokerUnavailable && !(fault instanceof CredentialsRejected)) return null;
     throw fault;
   }
 }

@@ -5,7 +5,7 @@ import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decima
 import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, beginsAnew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
+import { adopt, anew, beginsAnew, firstFillOf, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
@@ -31,7 +31,7 @@ export async function takenIn(
     if (!order.wish) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
-    const filledAt = millis(order.filledAt ?? order.submittedAt);
+    const filledAt = millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt);
     const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
     protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
   }
