@@ -198,7 +198,7 @@ describe('an entry with a limit', () => {
     const part = await entry({ time_in_force: 'ioc', limit_price: 61_000, quantity: 4 });
     assert.equal(part.body.status, 'cancelled');
     assert.ok((part.body.fill_quantity ?? 0) > 0);
-    assert.equal(await held(), 1 + (part.body.fill_quantity ?? 0));
+    assert.equal((await held()).toFixed(6), (1 + (part.body.fill_quantity ?? 0)).toFixed(6));
   });
 });
 
