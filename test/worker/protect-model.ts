@@ -376,13 +376,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
               ways.names === 'none'
                 ? // One that stands at this price, whoever set it; else the last one that triggered, whatever its price was by then.
                   (standing().find((each) => !replacedAt && each.hiddenFor <= 0 && each.price === at) ??
-                  stops.findLast(
-                    ({ status, triggeredAt = sentAt, order }) =>
-                      status === 'triggered' &&
-                      !recorded.includes(order?.brokerRef ?? '') &&
-                      millis(triggeredAt) >= millis(sentAt) - CLOCKS_APART_MS &&
-                      (!replacedAt || millis(triggeredAt) <= millis(replacedAt) + CLOCKS_APART_MS),
-                  ))
+                  triggeredSince(sentAt, replacedAt ?? null, recorded))
                 : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
             if (stop.status !== 'standing' && stop.untoldFor-- > 0) return null;
@@ -393,6 +387,22 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
       },
     };
   if (ways.names !== 'ours' && line.stops) Object.assign(line.stops, { names: ways.names });
+
+  /** Of those that triggered in its time and are not written down: the first that closed something, else the last. */
+  function triggeredSince(
+    sentAt: Timestamp,
+    replacedAt: Timestamp | null,
+    recorded: readonly string[],
+  ): ModelStop | undefined {
+    const all = stops.filter(
+      ({ status, triggeredAt = sentAt, order }) =>
+        status === 'triggered' &&
+        !recorded.includes(order?.brokerRef ?? '') &&
+        millis(triggeredAt) >= millis(sentAt) - CLOCKS_APART_MS &&
+        (!replacedAt || millis(triggeredAt) <= millis(replacedAt) + CLOCKS_APART_MS),
+    );
+    return all.find(({ order }) => order !== null && order.fillQuantity !== ZERO) ?? all.at(-1);
+  }
 
   function isMeant(stop: ModelStop, id: ClientOrderId, ref: string | null, at: Decimal): boolean {
     if (ways.names === 'ours') return idOf(stop) === id;
