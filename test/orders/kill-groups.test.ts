@@ -24,7 +24,13 @@ async function openDesk(t: TestContext) {
   const traders = [await makeTrader(db, paper)];
   while (traders.length < MEMBERS) traders.push(await makeTrader(db, paper, traders[0]?.user));
   const group = await makeGroup(db, traders);
+  const programs: ReturnType<typeof startProgram>[] = [];
   t.after(async () => {
+    // Whoever still writes there ends first.
+    for (const program of programs) {
+      program.kill();
+      await program.ended;
+    }
     await db.close();
     rmSync(dir, { recursive: true, force: true });
   });
@@ -40,8 +46,12 @@ async function openDesk(t: TestContext) {
       ({ status }) => status,
     );
   return {
-    dir,
     statuses,
+    start(...how: DropFirst<Parameters<typeof startProgram>>) {
+      const program = startProgram(dir, ...how);
+      programs.push(program);
+      return program;
+    },
     post: (address: string) => fetch(address + group.path, { method: 'POST', body }),
     ledger: () => db.all<{ book: string }>(sql`select book from paper_orders order by book`),
     async until(wanted: readonly string[]) {
@@ -57,8 +67,8 @@ async function openDesk(t: TestContext) {
 const filled = Array.from({ length: MEMBERS }, () => 'filled');
 
 test('killed between a group’s commit and its first order, its successor sends them all, each once, and a repeat sends none', async (t) => {
-  const { dir, statuses, post, ledger, until } = await openDesk(t);
-  const dying = startProgram(dir, {}, ['test/orders/dies-after-commit.ts']);
+  const { start, statuses, post, ledger, until } = await openDesk(t);
+  const dying = start({}, ['test/orders/dies-after-commit.ts']);
   await assert.rejects(post(await dying.ready));
   await dying.ended;
   assert.deepEqual(
@@ -66,8 +76,7 @@ test('killed between a group’s commit and its first order, its successor sends
     filled.map(() => 'queued'),
   );
   assert.deepEqual(await ledger(), [], 'nothing was sent');
-  const successor = startProgram(dir);
-  t.after(() => successor.kill());
+  const successor = start();
   const address = await successor.ready;
   await until(filled);
   const again = await post(address);
@@ -78,14 +87,15 @@ test('killed between a group’s commit and its first order, its successor sends
 });
 
 test('killed right before a group’s commit, no member has an order, and the repeat trades on all of them', async (t) => {
-  const { dir, statuses, post, ledger } = await openDesk(t);
-  const dying = startProgram(dir, { DIES: 'before' }, ['test/orders/dies-after-commit.ts']);
+  const { start, statuses, post, ledger } = await openDesk(t);
+  const dying = start({ DIES: 'before' }, ['test/orders/dies-after-commit.ts']);
   await assert.rejects(post(await dying.ready));
   await dying.ended;
   assert.deepEqual(await statuses(), []);
-  const successor = startProgram(dir);
-  t.after(() => successor.kill());
+  const successor = start();
   assert.equal((await post(await successor.ready)).status, 200);
   assert.deepEqual(await statuses(), filled);
   assert.equal((await ledger()).length, MEMBERS);
 });
+
+type DropFirst<Many extends readonly unknown[]> = Many extends readonly [unknown, ...infer Rest] ? Rest : [];
