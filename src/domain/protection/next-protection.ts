@@ -27,7 +27,7 @@ import {
 } from './protection.ts';
 import { isGivenUp, type Recognised, recognise } from './recognise.ts';
 import { nextReserved } from './reserved.ts';
-import { close, holdOff, isAtRest, move, place, removal, rest, SOON_MS } from './sending.ts';
+import { close, holdOff, isAtRest, move, place, removal, rest, SOON_MS, undecidedStop } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
@@ -217,7 +217,8 @@ function nextStop(
   const { protection, standing } = seen;
   const wanted = wantedStop(layout);
   const right = rightStop(seen, layout, facts);
-  if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== right);
+  const stays = right ?? undecidedStop(seen, layout, facts);
+  if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== stays);
   const held = holdOff(protection, isSafe, facts, rules);
   if (held) return held;
   const last = standing.findLast((leg) => leg.level === 0 && leg.status === 'standing' && !leg.isLeaving);

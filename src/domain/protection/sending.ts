@@ -116,6 +116,16 @@ const nameOf = ({ id, revision }: Protection, level: number) => ({
   clientOrderId: protectiveId(id, level, revision),
 });
 
+/** Nobody wants it any more, but for one of whom it is not known whether he is in the position: it stays until that is. */
+export const undecidedStop = (
+  { standing }: Recognised,
+  layout: readonly Parcel[],
+  { isUndecided }: Facts,
+): ProtectiveLeg | undefined =>
+  isUndecided && layout.every(({ stop }) => stop === null)
+    ? standing.findLast(({ stop, status }) => stop !== null && status === 'standing')
+    : undefined;
+
 /** Of the first that is to leave, and of what stands there in no record of ours; null: nothing is, or it was asked and takes its time. */
 export function removal(
   { protection, standing, strays }: Recognised,

@@ -83,6 +83,8 @@ export interface Facts {
   readonly quoted: Quoted | null;
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** One that asks for a stop may have been filled, and nobody knows: its wish is not taken in, or not for good. */
+  readonly isUndecided: boolean;
   /** Something has happened, or may have: everything is looked at. Else the price alone can change what is wanted. */
   readonly isTold: boolean;
   /** The order that closes the position for it is under way. */

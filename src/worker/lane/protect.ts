@@ -68,6 +68,8 @@ export interface ToKeep {
   readonly unprotected: 'close' | 'alert';
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** One that asks for a stop may have been filled, and nobody knows. */
+  readonly isUndecided: boolean;
   /** Something has happened, or may have. */
   readonly isTold: boolean;
   /** The order that closes the position for it is under way. */
@@ -110,6 +112,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     ...keptQuantities(instrument, line.capabilities),
     triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
+    isUndecided: task.isUndecided,
     isTold,
     isClosing: task.isClosing,
     unprotected: task.unprotected,

@@ -5,11 +5,12 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { hasEnded, isOpenLeg, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
+import { mayOpen, mayWantStop } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -311,7 +312,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       triggerBy: account.triggerBy,
       recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
-      isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
+      isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
+      isUndecided: unsettled.some((order) => wished.wantedBy.includes(order.id) && mayWantStop(order, name)),
       isTold: isTold || wished !== first,
       isClosing: closing !== undefined && !hasEnded(closing.status),
     });
@@ -385,13 +387,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 }
 
 const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
-
-/** An entry of ours that may yet be filled there. One that rests at its price is waited for by nobody: whoever sees its fill says so. */
-const mayOpen = ({ legs, priced }: Order, { symbol }: Instrument): boolean =>
-  legs.some(
-    (leg) =>
-      leg.leg === 'entry' &&
-      leg.instrument === symbol &&
-      isOpenLeg(leg) &&
-      !(priced && (leg.status === 'placed' || leg.status === 'partially_filled')),
-  );
