@@ -9,8 +9,8 @@ import { openWorld } from '../world.ts';
 
 const PRICE = { BTCUSDT: 65_000 };
 
-async function openDesk(t: TestContext, paper: object = {}, account: object = {}) {
-  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1', PROTECT_SECONDS: '2' } });
+async function openDesk(t: TestContext, paper: object = {}, account: object = {}, sweep = '1') {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: sweep, PROTECT_SECONDS: '2' } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: PRICE, ...paper }, ...account });
   const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
   const shown = async () =>
@@ -95,6 +95,19 @@ test('a stop that expires there is placed again', async (t) => {
     ([only, more]) => only !== undefined && only.client_order_id !== first?.client_order_id && !more,
   );
   assert.equal((await standing()).stop_loss, 64_000);
+});
+
+test('a stop that was refused is tried again when somebody asks for a look, and not only with the next sweep', async (t) => {
+  const { world, trader, until, standing, shown, paper, stops } = await openDesk(
+    ...([t, { protection: 'refuse' }, { unprotected: 'alert' }, '300'] as const),
+  );
+  await world.send(trader, { stop_loss: 64_000 });
+  await until((one) => one?.state === 'unprotected');
+  await paper({ protection: 'native' });
+  const { id } = await shown();
+  assert.equal((await world.as(trader, 'POST', `/trading/protections/${id}/look`)).status, 202);
+  assert.equal((await standing()).stop_loss, 64_000);
+  assert.equal((await stops()).length, 1);
 });
 
 test('a stop that the price has passed before it could be placed closes the position, as it would have', async (t) => {

@@ -193,6 +193,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     isUnsettled: isUndecided,
     isUndecided,
     isTold,
+    isAsked: false,
     isClosing: false,
   });
 

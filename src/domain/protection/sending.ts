@@ -51,8 +51,12 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
       : isOver || isSafe
         ? millis(refused.lastAt) + rules.sweepMs
         : first + rules.protectMs;
-  return now < next ? restSoon(protection, next, now) : null;
+  return now < next && !isAskedAgain(facts, millis(refused.lastAt)) ? restSoon(protection, next, now) : null;
 }
+
+/** Somebody wants to know since then: it is tried once more. */
+export const isAskedAgain = ({ askedAt }: Facts, refusedAt: number): boolean =>
+  askedAt !== null && refusedAt < askedAt;
 
 export function place(protection: Protection, parcel: Parcel, facts: Facts): Step {
   const { level, quantity, limit, stop } = parcel;

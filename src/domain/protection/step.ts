@@ -87,6 +87,8 @@ export interface Facts {
   readonly isUndecided: boolean;
   /** Something has happened, or may have: everything is looked at. Else the price alone can change what is wanted. */
   readonly isTold: boolean;
+  /** When somebody wanted it tried now, what was refused before that too; null: nobody does. */
+  readonly askedAt: number | null;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
   /** What to do where the broker refuses the stop. */

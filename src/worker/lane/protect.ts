@@ -72,6 +72,8 @@ export interface ToKeep {
   readonly isUndecided: boolean;
   /** Something has happened, or may have. */
   readonly isTold: boolean;
+  /** Its owner wants it tried now, what was refused too. */
+  readonly isAsked: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
 }
@@ -103,6 +105,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let quoted: Quoted | null = null;
   let waits = 0;
   let { isTold } = task;
+  const askedAt = task.isAsked ? clock.now() : null;
   const asked = new Set<string>();
 
   const factsNow = (): Facts => ({
@@ -114,6 +117,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     isUnsettled: task.isUnsettled,
     isUndecided: task.isUndecided,
     isTold,
+    askedAt,
     isClosing: task.isClosing,
     unprotected: task.unprotected,
   });
