@@ -25,6 +25,12 @@ async function openDesk(t: TestContext, paper: object = {}, account: object = {}
       world.db.all<{ price: string; client_order_id: string }>(
         sql`select price, client_order_id from paper_stops where status = 'standing'`,
       ),
+    history: async () =>
+      (
+        await get<{ history: readonly { readonly what: string }[] }>(
+          `/trading/protections/${(await shown()).id}`,
+        )
+      ).history,
     closes: async () => (await get<{ items: OrderRecord[] }>('/trading/orders?source=protection')).items,
     texts: async (action: string) =>
       (await world.audits(trader)).flatMap((entry) =>
@@ -84,8 +90,8 @@ test('a stop that somebody moves is put back where it was, and that is told with
   );
 });
 
-test('a stop that expires there is placed again', async (t) => {
-  const { world, trader, standing, stops, byHand } = await openDesk(t);
+test('a stop that expires there is placed again, and told as expired: nobody took it away', async (t) => {
+  const { world, trader, standing, stops, byHand, texts, history } = await openDesk(t);
   await world.send(trader, { stop_loss: 64_000 });
   await standing();
   const [first] = await stops();
@@ -95,6 +101,29 @@ test('a stop that expires there is placed again', async (t) => {
     ([only, more]) => only !== undefined && only.client_order_id !== first?.client_order_id && !more,
   );
   assert.equal((await standing()).stop_loss, 64_000);
+  assert.deepEqual(await texts('protection_restored'), [
+    'The stop of the long position in BTCUSDT has expired at the broker, and is placed again at 64000. Nobody took it away.',
+  ]);
+  const told = (await history()).map(({ what }) => what);
+  assert.ok(told.includes('expired') && !told.includes('restored'), told.join());
+});
+
+test('a broker that lets a stop expire again and again is not asked for ever: the position is told as unprotected', async (t) => {
+  const { world, trader, standing, until, stops, byHand } = await openDesk(t);
+  await world.send(trader, { stop_loss: 64_000 });
+  for (let times = 0; times < 4; times++) {
+    const [last] = await world.eventually(stops, ([only]) => only !== undefined);
+    await standing();
+    await byHand(sql`update paper_stops set status = 'expired' where status = 'standing'`);
+    if (times < 3)
+      await world.eventually(
+        stops,
+        ([only]) => only !== undefined && only.client_order_id !== last?.client_order_id,
+      );
+  }
+  const told = await until((one) => one?.state === 'unprotected');
+  assert.match(told.reason ?? '', /expires at the broker again and again/);
+  assert.deepEqual(await stops(), []);
 });
 
 test('a stop that was refused is tried again when somebody asks for a look, and not only with the next sweep', async (t) => {

@@ -83,6 +83,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,

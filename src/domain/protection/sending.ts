@@ -20,19 +20,11 @@ const TRIES_AT_MS = [0, 1_000, 3_000, 7_000];
 /** What keeps the stop from being sent now; null: nothing does. `isSafe`: another stands, of the whole, at another price. */
 export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, rules: Rules): Step | null {
   const { now, quoted, unprotected } = facts;
-  const { stop, side, refused, restoredAt } = protection;
+  const { stop, side, refused } = protection;
   if (stop === null) return null;
-  if (isGivenUp(restoredAt, now))
-    return restSoon(
-      {
-        ...protection,
-        state: 'unprotected',
-        reason:
-          'The stop was taken away or changed at the broker again and again, and is not put back any more.',
-      },
-      now + rules.sweepMs,
-      now,
-    );
+  const reason = whyGivenUp(protection, now);
+  if (reason !== null)
+    return restSoon({ ...protection, state: 'unprotected', reason }, now + rules.sweepMs, now);
   const price = quoted && priceFor(side, quoted);
   const isPassed = price !== null && !isBetter(side, price, stop.price);
   const closing = isPassed ? close(protection, stop.kind, facts, rules) : null;
@@ -52,6 +44,15 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
         ? millis(refused.lastAt) + rules.sweepMs
         : first + rules.protectMs;
   return now < next && !isAskedAgain(facts, millis(refused.lastAt)) ? restSoon(protection, next, now) : null;
+}
+
+/** It was put back so often that it is not any more, for an hour; null: it is. */
+function whyGivenUp({ restoredAt, expiredAt }: Protection, now: number): string | null {
+  if (isGivenUp(restoredAt, now))
+    return 'The stop was taken away or changed at the broker again and again, and is not put back any more.';
+  return isGivenUp(expiredAt, now)
+    ? 'The stop expires at the broker again and again, and is not placed again for an hour.'
+    : null;
 }
 
 /** Somebody wants to know since then: it is tried once more. */

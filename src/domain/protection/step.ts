@@ -42,6 +42,8 @@ export interface Fate {
   readonly fills: readonly LegFill[];
   /** It triggered, and its order ended before it had closed all that it was to close. */
   readonly hasDied: boolean;
+  /** Its time at the broker was over: nobody took it away. */
+  readonly hasExpired: boolean;
 }
 
 export interface Held {
