@@ -156,19 +156,23 @@ export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
   const side = intent.direction;
   if (side === null) return [];
   const isAll = positionAfter(order) === ZERO;
-  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll })];
+  // What it closes was held when it was decided on. One that the broker has made was submitted when it was found.
+  const at = order.submittedAt;
+  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll }, at)];
 }
 
 /** What targets have filled that rest, and nobody has said yet. */
-export const partlyStopped = (protection: Protection): Statement[] =>
+export const partlyStopped = (protection: Protection, now: Timestamp): Statement[] =>
   protection.legs.flatMap(({ filled, counted = ZERO }) =>
     filled === counted
       ? []
       : [
-          noteStopped(strategyOf(protection), protection.side, {
-            quantity: subtract(filled, counted),
-            isAll: false,
-          }),
+          noteStopped(
+            strategyOf(protection),
+            protection.side,
+            { quantity: subtract(filled, counted), isAll: false },
+            now,
+          ),
         ],
   );
 
