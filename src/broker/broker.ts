@@ -143,6 +143,8 @@ export interface StopState {
   readonly orders?: readonly BrokerOrderState[];
   /** Why it ended, in the broker's words. */
   readonly reason: string | null;
+  /** Its time was over: nobody took it away. */
+  readonly hasExpired?: true;
 }
 
 export type StopOutcome =

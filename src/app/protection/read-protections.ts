@@ -91,7 +91,7 @@ export async function lookAtProtection(deps: LookDeps, owner: Owner, id: string)
     metadata: { trading_account_id: protection.accountId, ...(denial ? { code: denial.code } : {}) },
   });
   if (denial) return denial;
-  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId });
+  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId, isAsked: true });
   return shown(found);
 }
 

@@ -29,6 +29,7 @@ type Body = Pick<
   | 'refused'
   | 'restoredAt'
   | 'targetsRestoredAt'
+  | 'expiredAt'
   | 'movedAt'
   | 'targetsAgainAt'
   | 'suspendedAt'
@@ -50,6 +51,7 @@ const UNTOUCHED: Body = {
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,

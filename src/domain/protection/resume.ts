@@ -28,6 +28,7 @@ export const resumed = (protection: Protection, now: number): Protection => ({
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   suspendedAt: null,
   unprotectedSince: null,
   dueAt: timestamp(now),
