@@ -1,0 +1,90 @@
+// What rests for days: its fill is as young as that of an order of this minute, whoever learns of it and whoever comes after him.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { decimal } from '../../src/domain/decimal.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { openWorld, settableClock } from '../world.ts';
+
+const DAY = 24 * 3_600_000;
+
+/** A broker where entries rest until they are settled, under a clock that stands still. */
+async function lateDesk(t: test.TestContext, env: Record<string, string> = {}) {
+  const clock = settableClock();
+  const broker = scriptedBroker(t);
+  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {}, env });
+  const trader = await world.makeTrader();
+  broker.fills = 'later';
+  return {
+    ...{ clock, broker, world, trader },
+    rests: async (fields: Record<string, unknown>) => {
+      const { body } = await world.send(trader, { limit_price: 90, expires_in: 30 * 86_400, ...fields });
+      assert.equal(body.status, 'placed', JSON.stringify(body));
+      return body.order_id;
+    },
+    /** Once fill verification has found it so. */
+    found: async (id: string, status: string, filled: number) => {
+      clock.advance(31_000);
+      return world.eventually(
+        () => world.order(trader, id),
+        (order) => order.status === status && order.fill_quantity === filled,
+      );
+    },
+  };
+}
+
+describe('an entry that rested for days', () => {
+  test('and was filled a moment ago: a successor does not believe a position that lags behind it', async (t) => {
+    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const id = await rests({ quantity: 2 });
+    clock.advance(2 * DAY);
+    broker.settle(broker.ledger[0], 'filled');
+    await found(id, 'filled', 2);
+    await world.restart();
+    broker.fills = 'at once';
+    broker.script('position', async () => decimal(0), 3);
+    const exit = await world.send(trader, { action: 'close', quantity: undefined });
+    assert.equal(exit.body.status, 'filled', JSON.stringify(exit.body));
+    assert.deepEqual(broker.trades(), ['buy 2', 'sell 2']);
+  });
+
+  test('and is filled in parts: the last one counts, also where it is taken back then', async (t) => {
+    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const id = await rests({ quantity: 4 });
+    broker.settle(broker.ledger[0], 'partially_filled', '1');
+    await found(id, 'partially_filled', 1);
+    clock.advance(2 * DAY);
+    broker.settle(broker.ledger[0], 'cancelled', '3');
+    await found(id, 'cancelled', 3);
+    await world.restart();
+    broker.fills = 'at once';
+    broker.script('position', async () => decimal(1), 3);
+    const exit = await world.send(trader, { action: 'close', quantity: undefined });
+    assert.equal(exit.body.status, 'filled', JSON.stringify(exit.body));
+    assert.deepEqual(broker.trades(), ['buy 4', 'sell 3']);
+  });
+
+  test('beside others: all that was filled is held by our record, where the broker shows nothing', async (t) => {
+    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const first = await rests({ id: 'A', quantity: 2 });
+    const second = await rests({ id: 'B', quantity: 3, limit_price: 80 });
+    clock.advance(DAY);
+    broker.settle(broker.ledger[0], 'filled');
+    await found(first, 'filled', 2);
+    broker.settle(broker.ledger[1], 'cancelled', '0');
+    await found(second, 'cancelled', 0);
+    clock.advance(DAY);
+    broker.fills = 'at once';
+    broker.script('positions', async () => {
+      throw new Error('the list of positions is away');
+    });
+    const url = `/trading/accounts/${trader.account.id}/halt`;
+    const { body } = await world.as<{ orders: { status: string }[] }>(trader, 'POST', url, { flatten: true });
+    assert.deepEqual(
+      body.orders.map(({ status }) => status),
+      ['filled'],
+      JSON.stringify(body),
+    );
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+});
