@@ -2,16 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
-import { openWorld, settableClock } from '../world.ts';
+import { openWorld, settableClock, type Trader, type World } from '../world.ts';
 
 const DAY = 24 * 3_600_000;
 
 /** A broker where entries rest until they are settled, under a clock that stands still. */
 async function lateDesk(t: test.TestContext, env: Record<string, string> = {}) {
   const clock = settableClock();
-  const broker = scriptedBroker(t);
+  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
   const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {}, env });
   const trader = await world.makeTrader();
   broker.fills = 'later';
@@ -78,8 +79,7 @@ describe('an entry that rested for days', () => {
     broker.script('positions', async () => {
       throw new Error('the list of positions is away');
     });
-    const url = `/trading/accounts/${trader.account.id}/halt`;
-    const { body } = await world.as<{ orders: { status: string }[] }>(trader, 'POST', url, { flatten: true });
+    const { body } = await flatten(world, trader);
     assert.deepEqual(
       body.orders.map(({ status }) => status),
       ['filled'],
@@ -88,3 +88,46 @@ describe('an entry that rested for days', () => {
     assert.equal(broker.position(trader.account.id), '0');
   });
 });
+
+describe('a flatten', () => {
+  for (const [what, fields] of [
+    ['a stop entry', { limit_price: undefined, stop_price: 110 }],
+    ['a limit entry', { limit_price: 90 }],
+  ] as const)
+    test(`names ${what} that is not known to have been taken back, though nothing is held`, async (t) => {
+      const { broker, world, trader, rests } = await lateDesk(t);
+      const id = await rests({ quantity: 2, ...fields });
+      // What waits for a price is in no list of open orders.
+      broker.script('openOrders', async () => []);
+      broker.script('cancel', () => Promise.reject(new BrokerUnavailable('orders cannot be cancelled now')));
+      const { body } = await flatten(world, trader);
+      assert.deepEqual(
+        body.flatten.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+        [['BTCUSDT', 2, 'entry_resting']],
+        JSON.stringify(body.flatten),
+      );
+      assert.match(body.flatten.left[0]?.message ?? '', new RegExp(id));
+      assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+      assert.match(body.flatten_error.message, /BTCUSDT: .*rest/);
+    });
+
+  test('says nothing of entries that were taken back', async (t) => {
+    const { world, trader, rests } = await lateDesk(t);
+    await rests({ limit_price: undefined, stop_price: 110 });
+    const { body } = await flatten(world, trader);
+    assert.deepEqual([body.flatten.left, body.flatten_error], [[], null]);
+    assert.equal(body.flatten.cancelled, 1);
+  });
+});
+
+interface Flattened {
+  readonly orders: { readonly status: string }[];
+  readonly flatten: {
+    readonly cancelled: number;
+    readonly left: { symbol: string; quantity: number; code: string; message: string }[];
+  };
+  readonly flatten_error: { readonly code: string; readonly message: string } | null;
+}
+
+const flatten = (world: World, trader: Trader) =>
+  world.as<Flattened>(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, { flatten: true });
