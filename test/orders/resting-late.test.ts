@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
@@ -131,3 +132,40 @@ interface Flattened {
 
 const flatten = (world: World, trader: Trader) =>
   world.as<Flattened>(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, { flatten: true });
+
+describe('a cancel', () => {
+  test('of an entry that never arrived ends done as soon as the broker can be believed', async (t) => {
+    const { clock, broker, world, trader } = await lateDesk(t, { RESPONSE_WAIT_SECONDS: '2' });
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'the line broke' }), 1);
+    const lost = await world.send(trader, { limit_price: 90 });
+    assert.equal(lost.body.status, 'unknown', JSON.stringify(lost.body));
+    clock.advance(60_000);
+    const { status, body } = await world.send(trader, { action: 'cancel', quantity: undefined });
+    assert.deepEqual([status, body.status], [200, 'done'], JSON.stringify(body));
+  });
+
+  test('of an entry behind other credentials fails at once, and names it', async (t) => {
+    const { broker, world, trader, rests } = await lateDesk(t, { RESPONSE_WAIT_SECONDS: '2' });
+    const id = await rests({});
+    await world.db.commit([
+      sql`update order_history set credentials_version = credentials_version - 1 where order_id = ${id}`,
+    ]);
+    broker.script('find', async () => null);
+    const { status, body } = await world.send(trader, { action: 'cancel', quantity: undefined });
+    assert.deepEqual([status, body.status], [200, 'failed'], JSON.stringify(body));
+    assert.match(body.error?.message ?? '', new RegExp(`${id}.*by hand`));
+  });
+
+  test('that hangs at the broker holds nobody: what became of the entry is looked at meanwhile', async (t) => {
+    const { broker, world, trader, rests } = await lateDesk(t, { BROKER_TIMEOUT_SECONDS: '60' });
+    await rests({ quantity: 2 });
+    broker.give(trader.account.id, 3);
+    broker.fills = 'at once';
+    // It has arrived, and its answer never comes.
+    broker.hold('cancel', 'after');
+    const { status, body } = await world.send(trader, { action: 'close', quantity: undefined });
+    assert.deepEqual([status, body.status], [200, 'filled'], JSON.stringify(body));
+    assert.equal(broker.ledger[0]?.state.status, 'cancelled');
+    assert.deepEqual(broker.trades(), ['buy 2', 'sell 3']);
+  });
+});
