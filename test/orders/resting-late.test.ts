@@ -169,3 +169,52 @@ describe('a cancel', () => {
     assert.deepEqual(broker.trades(), ['buy 2', 'sell 3']);
   });
 });
+
+describe('verification of what rests', () => {
+  test('begins its tries anew whenever the broker shows it: what fails now and then adds up to nothing', async (t) => {
+    const { clock, broker, world, trader, rests } = await lateDesk(t);
+    const id = await rests({});
+    const poll = async (attempts: number) => {
+      clock.advance(31_000);
+      const looks = broker.count('find');
+      await world.eventually(
+        async () => ({ order: await world.order(trader, id), looks: broker.count('find') }),
+        ({ order, looks: made }) => made > looks && order.verification.attempts === attempts,
+      );
+    };
+    for (let nth = 0; nth < 5; nth++) {
+      broker.script('find', async () => null, 1);
+      await poll(1);
+      await poll(0);
+    }
+    const { status, verification } = await world.order(trader, id);
+    assert.deepEqual([status, verification.state], ['placed', 'scheduled']);
+  });
+
+  test('takes one up again that was given up, when somebody looks and it is there', async (t) => {
+    const { clock, broker, world, trader, rests } = await lateDesk(t);
+    const id = await rests({});
+    broker.script('find', async () => null);
+    for (let nth = 1; nth <= 4; nth++) {
+      clock.advance(31_000);
+      await world.eventually(
+        () => world.order(trader, id),
+        ({ verification }) => verification.attempts === nth,
+      );
+    }
+    assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
+    broker.forgetScripts();
+    await world.as(trader, 'POST', `/trading/orders/${id}/look`);
+    const seen = await world.eventually(
+      () => world.order(trader, id),
+      ({ verification }) => verification.state === 'scheduled',
+    );
+    assert.equal(seen.verification.attempts, 0);
+    // And so it is taken back in time.
+    clock.advance(31 * DAY);
+    await world.eventually(
+      () => world.order(trader, id),
+      ({ status, error }) => status === 'cancelled' && error?.code === 'lapsed',
+    );
+  });
+});

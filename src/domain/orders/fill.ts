@@ -149,6 +149,8 @@ export type Verdict =
       readonly nextAt: Timestamp;
       readonly reason: string;
       readonly isFree?: boolean;
+      /** The broker shows it, and it may rest on: whatever failed before counts no longer. */
+      readonly isSeen?: boolean;
     }
   | { readonly check: 'dead_letter'; readonly reason: string };
 
@@ -172,7 +174,8 @@ export function afterLook(
   const reason = reasonOf(look, stillOpen);
   if (mayYetRest(after, stillOpen, look, now)) {
     const nextAt = timestamp(nextLookAt(after, now, rules.requeueMs));
-    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true } };
+    const isSeen = look.seen === 'state';
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true, isSeen } };
   }
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
