@@ -218,3 +218,37 @@ describe('verification of what rests', () => {
     );
   });
 });
+
+describe('a broker that hangs', () => {
+  test('does not keep what rests on the user’s other accounts from ending in time', async (t) => {
+    const { clock, broker, world, trader, rests } = await lateDesk(t, { BROKER_TIMEOUT_SECONDS: '60' });
+    const other = await world.addAccount(trader);
+    const stuck = await rests({});
+    const first = await world.send(other, { limit_price: 90, expires_in: 60 });
+    const second = await world.send(other, { limit_price: 91, id: 'B', expires_in: 90 });
+    assert.deepEqual([first.body.status, second.body.status], ['placed', 'placed']);
+    const hangs = Promise.withResolvers<void>();
+    t.after(() => hangs.resolve());
+    const reached = Promise.withResolvers<void>();
+    broker.script('find', async (goodAnswer, { clientOrderId }) => {
+      if (clientOrderId === broker.ledger[0]?.clientOrderId) {
+        reached.resolve();
+        await hangs.promise;
+      }
+      return goodAnswer();
+    });
+    // Only the first is due.
+    clock.advance(2_500);
+    await reached.promise;
+    clock.advance(120_000);
+    for (const { body } of [first, second]) {
+      const ended = await world.eventually(
+        () => world.order(other, body.order_id),
+        ({ status }) => status === 'cancelled',
+      );
+      assert.equal(ended.error?.code, 'lapsed');
+    }
+    assert.equal((await world.order(trader, stuck)).status, 'placed');
+    hangs.resolve();
+  });
+});

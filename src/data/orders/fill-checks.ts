@@ -77,7 +77,7 @@ export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
   );
 }
 
-const isSeen = (verdict: Verdict): boolean => verdict.check === 'scheduled' && verdict.isSeen === true;
+const isSeen = (verdict: Verdict): boolean => verdict.check === 'scheduled' && verdict.rests === 'seen';
 
 export interface OpenCheck extends FillCheck {
   readonly state: 'scheduled' | 'running' | 'dead_letter';
@@ -94,8 +94,8 @@ export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck |
 }
 
 /**
- * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. What rests, and
- * had been given up, is followed again.
+ * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. What rests has
+ * been looked at by it, and is followed again where it had been given up.
  */
 export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
   must(
@@ -109,10 +109,12 @@ export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
 function afterLooking(verdict: Verdict): Statement {
   if (verdict.check === 'done')
     return sql`update fill_checks set state = 'done', visible_at = null, last_error = null`;
-  if (verdict.check === 'scheduled' && verdict.isSeen)
-    return sql`update fill_checks set last_error = ${verdict.reason}, attempts = 0, state = 'scheduled',
-                 next_at = case state when 'dead_letter' then ${verdict.nextAt} else next_at end`;
-  return sql`update fill_checks set last_error = ${verdict.reason}`;
+  const { reason } = verdict;
+  if (verdict.check === 'scheduled' && verdict.rests)
+    return verdict.rests === 'seen'
+      ? sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled'`
+      : sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}`;
+  return sql`update fill_checks set last_error = ${reason}`;
 }
 
 /** Its owner has said what became of it. A look that is under way meanwhile concludes nothing: the check is no longer its own. */

@@ -149,8 +149,8 @@ export type Verdict =
       readonly nextAt: Timestamp;
       readonly reason: string;
       readonly isFree?: boolean;
-      /** The broker shows it, and it may rest on: whatever failed before counts no longer. */
-      readonly isSeen?: boolean;
+      /** It may rest on. `seen`: the broker shows it, and whatever failed before counts no longer. */
+      readonly rests?: 'seen' | 'unseen';
     }
   | { readonly check: 'dead_letter'; readonly reason: string };
 
@@ -174,8 +174,8 @@ export function afterLook(
   const reason = reasonOf(look, stillOpen);
   if (mayYetRest(after, stillOpen, look, now)) {
     const nextAt = timestamp(nextLookAt(after, now, rules.requeueMs));
-    const isSeen = look.seen === 'state';
-    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true, isSeen } };
+    const rests = look.seen === 'state' ? 'seen' : 'unseen';
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true, rests } };
   }
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
