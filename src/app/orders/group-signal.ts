@@ -95,28 +95,17 @@ export const refusalOfAll = (denial: Denial, outcome: Denial | GroupOutcome): re
         became: isDenial(became) ? became : denial,
       }));
 
-/** What is committed with a group's orders besides: that it is still what it was, and an entry for who was refused. */
-export function groupClaims(
-  group: Group | null,
-  ends: readonly Ended[],
-  {
-    userId,
-    context,
-    now,
-  }: { readonly userId: Group['userId']; readonly context: RequestContext; readonly now: number },
-): Statement[] {
-  if (!group) return [];
-  const refused = ends.filter(({ became }) => typeof became === 'object' && isDenial(became));
-  const event = (accountId: AccountId | null, denial: Denial): AuditEvent => ({
-    userId,
-    action: ruleOf(denial.code).audit ?? 'webhook_order',
-    failure: denial,
-    resource: { type: 'account', id: accountId ?? '' },
-    metadata: { code: denial.code, trading_account_id: accountId, group_id: group.id },
-  });
+interface By {
+  readonly userId: Group['userId'];
+  readonly context: RequestContext;
+  readonly now: number;
+}
+
+/** What is committed with a group's orders besides: that it is still what it was, and one entry for all of them. */
+export function groupClaims(group: Group, ends: readonly Ended[], { userId, context, now }: By): Statement[] {
+  const refused = ends.filter(isRefused).length;
   return [
     groupStands(group),
-    ...refused.map(({ accountId, became }) => audit(context, event(accountId, became as Denial), now)),
     audit(
       context,
       {
@@ -126,8 +115,8 @@ export function groupClaims(
         resource: { type: 'group', id: group.id },
         metadata: {
           group_id: group.id,
-          accepted: ends.length - refused.length,
-          refused: refused.length,
+          accepted: ends.length - refused,
+          refused,
           orders: ends.flatMap(({ became }) => orderIdOf(became) ?? []),
         },
       },
@@ -135,6 +124,26 @@ export function groupClaims(
     ),
   ];
 }
+
+const isRefused = (end: Ended): end is Ended & { readonly became: Denial } =>
+  typeof end.became === 'object' && isDenial(end.became);
+
+/** For each member that was refused while others were not. */
+export const refusedEntries = (
+  group: Group,
+  ends: readonly Ended[],
+  { userId, context, now }: By,
+): Statement[] =>
+  ends.filter(isRefused).map(({ accountId, became }) => {
+    const event: AuditEvent = {
+      userId,
+      action: ruleOf(became.code).audit ?? 'webhook_order',
+      failure: became,
+      resource: { type: 'account', id: accountId ?? '' },
+      metadata: { code: became.code, trading_account_id: accountId, group_id: group.id },
+    };
+    return audit(context, event, now);
+  });
 
 /** A real signal that was taken before. */
 export type FirstTime =
