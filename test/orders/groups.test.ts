@@ -413,4 +413,34 @@ describe('a message to a group', () => {
     );
     assert.deepEqual(await world.orders(first), []);
   });
+
+  test('to a disabled group shows that no member would take an entry, and what an exit would do', async (t) => {
+    const { world, first, group, send, signal } = await openGroup(t, { accounts: 2 });
+    await send();
+    await world.as(first, 'PATCH', `/trading/groups/${group.id}`, { enabled: false });
+    interface Checked {
+      readonly members: readonly {
+        checks: readonly { check: string; outcome: string }[];
+        plan: { text: string } | null;
+        error: { code: string } | null;
+      }[];
+    }
+    const check = async (more: object) =>
+      (
+        await world.as<Checked>(first, 'POST', `/trading/groups/${group.id}/check`, {
+          message: JSON.stringify(signal(more)),
+        })
+      ).body.members.map(({ checks, error }) => [
+        error?.code ?? null,
+        checks.find(({ check: name }) => name === 'halt')?.outcome,
+      ]);
+    assert.deepEqual(await check({}), [
+      ['group_disabled', 'refused'],
+      ['group_disabled', 'refused'],
+    ]);
+    assert.deepEqual(await check({ action: 'sell', order_type: 'exit' }), [
+      [null, 'passed'],
+      [null, 'passed'],
+    ]);
+  });
 });

@@ -30,16 +30,26 @@ export interface MemberOutcome {
 export interface GroupOutcome {
   readonly groupId: GroupId;
   readonly members: readonly MemberOutcome[];
-  /** Nobody took it: why the first member did not, or none of them. */
+  /** Nobody took it; see `denialOf`. */
   readonly denial: Denial | null;
 }
 
-/** Of one that no member took. */
-export const groupOutcome = (groupId: GroupId, members: readonly MemberOutcome[]): GroupOutcome => {
-  const taken = members.some(({ became }) => !isDenial(became));
-  const first = members[0]?.became;
-  return { groupId, members, denial: !taken && first && isDenial(first) ? first : null };
-};
+export const groupOutcome = (groupId: GroupId, members: readonly MemberOutcome[]): GroupOutcome => ({
+  groupId,
+  members,
+  denial: denialOf(members.map(({ became }) => became)),
+});
+
+/**
+ * Nobody took it: why the first did not. Before that what is no fault of the signal's, whoever it met: its sender sends it again, and
+ * then it may be taken.
+ */
+export function denialOf(outcome: Denial | readonly (Placed | Synced | Denial)[]): Denial | null {
+  if ('code' in outcome) return outcome;
+  const denials = outcome.filter((each) => isDenial(each));
+  if (denials.length < outcome.length) return null;
+  return denials.find(({ code }) => ruleOf(code).status >= 500) ?? denials[0] ?? null;
+}
 
 /** An order, a report that moved nothing, or a refusal. */
 type Became = Order | 'sync' | Denial;

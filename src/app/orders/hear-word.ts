@@ -236,8 +236,10 @@ export const UNHEARD: Heard = { notes: NO_NOTES, unit: [] };
 /** A rehearsal needs no secret: whoever knows the address could fill the table by what is refused. */
 function isRefusedWord({ account, simulation }: Hearing, heard: HeardBy, outcome: Outcome): boolean {
   if (simulation || heard.get(account.id)?.unit.length === 0 || 'contested' in outcome) return false;
-  if ('code' in outcome) return outcome.code !== 'outcome_unknown';
-  return !outcome.some((each) => !isDenial(each) && each.order.accountId === account.id);
+  if ('code' in outcome) return true;
+  const mayStand = (each: Placed | Denial) =>
+    isDenial(each) ? each.code === 'outcome_unknown' : each.order.accountId === account.id;
+  return !outcome.some(mayStand);
 }
 
 export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {

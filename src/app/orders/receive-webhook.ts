@@ -32,6 +32,7 @@ import {
 } from './door.ts';
 import {
   arrivalOf,
+  denialOf,
   type Ended,
   type FirstTime,
   firstTime,
@@ -188,7 +189,7 @@ async function checkAndPlace(
   const lifeMs = memoryMs(signal, arrivedAt, lock.maxRequestAge);
   const attempt = print === null ? null : await attemptAt(deps, keyOf(door, print, simulation), lifeMs);
   if (attempt === 'decided') return replay(await named());
-  if (attempt !== null && isDenial(attempt)) return attempt;
+  if (attempt !== null && isDenial(attempt)) return forAll(attempt, checked.members);
   checks.end();
 
   /** For whom the signal is; where something has changed meanwhile, what it has become. */
@@ -281,15 +282,13 @@ async function checkAndPlace(
       ...{ userId: user.id, symbol: signal.symbol, simulation, context },
       ...{ group, members: checked.members, hearingOf, place, arrival, groupMoved },
     });
-    const isTaken = ends.some(({ became }) => !isDenial(became));
-    const [own] = ends;
-    const failed = own && isDenial(own.became) ? own.became : null;
-    if (!isTaken && failed && isOurFault(failed)) await attempt?.forget();
+    const denial = denialOf(ends.map(({ became }) => became));
+    if (denial && isOurFault(denial)) await attempt?.forget();
     else attempt?.decided();
     // By the broker, after everything else: it has no such symbol.
-    if (!isTaken && failed?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
+    if (denial?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
     if (group) return groupOutcome(group.id, ends);
-    return own?.became ?? deny('webhook_payload_invalid');
+    return ends[0]?.became ?? deny('webhook_payload_invalid');
   };
 
   try {
@@ -314,9 +313,20 @@ async function checkAndPlace(
     throw fault;
   }
 
+  /** None of them was asked, or all in vain. */
+  function forAll(denial: Denial, members: readonly Addressed[]): WebhookOutcome {
+    if (!group) return denial;
+    const each = members.map((member) => ({
+      accountId: idOf(member),
+      became: member.refused?.denial ?? denial,
+    }));
+    return groupOutcome(group.id, each);
+  }
+
   /** For all of them, or for each. */
   function answerOf(outcome: Denial | readonly (Placed | Denial)[]): WebhookOutcome {
-    if ('code' in outcome) return outcome;
+    // What is no longer let in at the door has no members.
+    if ('code' in outcome) return isOurFault(outcome) ? forAll(outcome, current.members) : outcome;
     const [own] = outcome;
     if (!group) return own ?? deny('webhook_payload_invalid');
     return groupOutcome(
@@ -330,13 +340,6 @@ async function checkAndPlace(
 const UNCOUNTED: readonly Action[] = ['sync', 'protect', 'cancel'];
 
 const idOf = (each: Addressed | undefined): AccountId => each?.to.target.account.id ?? ('' as AccountId);
-
-/** Nobody took it: why all of them did not, or the first. */
-function denialOf(outcome: Denial | readonly (Placed | Denial)[]): Denial | null {
-  if ('code' in outcome) return outcome;
-  const [first] = outcome;
-  return first && isDenial(first) && outcome.every((each) => isDenial(each)) ? first : null;
-}
 
 /** What protection closed stays closed: the target counts less that. */
 const withoutStopped = (intent: OrderIntent, stopped: Stopped | null): OrderIntent =>
