@@ -140,7 +140,7 @@ export async function placeOrder(
 
 /**
  * Each is judged alone; those that nothing holds back are accepted by one commit, and from then on live alone: none waits for
- * another. A denial for all of them, or one for each: nothing was accepted.
+ * another. A denial for each, or one of what they were asked by: nothing was accepted.
  */
 export async function placeTogether(
   deps: PlaceOrderDeps,
@@ -153,12 +153,14 @@ export async function placeTogether(
   const first = judged.find(isNoDenial);
   if (!first) return judged as readonly Denial[];
 
+  /** Of all that nothing else holds back. */
+  const refused = (denial: Denial) => judged.map((each) => (isDenial(each) ? each : denial));
   try {
-    if (!(await pool.ensure(first.user.id))) return deny('worker_unavailable');
+    if (!(await pool.ensure(first.user.id))) return refused(deny('worker_unavailable'));
     if (!judged.every((each) => isDenial(each) || areKnown(pool, each)))
-      return deny('worker_unavailable', UPGRADING);
+      return refused(deny('worker_unavailable', UPGRADING));
   } catch (fault) {
-    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
+    if (fault instanceof StoreUnavailable) return refused(deny('store_unavailable'));
     throw fault;
   }
 
@@ -166,7 +168,7 @@ export async function placeTogether(
   const accepted = became.filter(isNoDenial);
   // Whoever stood still for so long would trade a signal of long ago as if it were new.
   const isStale = ({ asked }: Accepted) => clock.now() - asked.arrivedAt > lifeOf(deps, asked);
-  if (accepted.some(isStale)) return deny('worker_unavailable');
+  if (accepted.some(isStale)) return refused(deny('worker_unavailable'));
   const failedGuard = await commitOrders(
     deps,
     accepted.map(({ order }) => order),
@@ -175,18 +177,18 @@ export async function placeTogether(
       ...request.claims(became.map((each) => (isDenial(each) ? each : each.order))),
     ],
   );
-  if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
+  if (failedGuard !== null && typeof failedGuard === 'object') return refused(failedGuard);
   // Halted, changed or deleted, or the user deactivated, since it was read: all checks again, on what is so now. So where others
   // have taken what was left of the day, and there may be room for some.
   const isShort = failedGuard === 'daily_limit' && accepted.length > 1;
   if (failedGuard === 'account' || isShort) {
-    if (triesLeft === 0) return deny('database_unavailable', CHANGING);
+    if (triesLeft === 0) return refused(deny('database_unavailable', CHANGING));
     const current = await request.again();
     if ('code' in current) return current;
     return placeTogether(deps, { ...request, asked: current }, triesLeft - 1);
   }
   if (failedGuard === 'daily_limit')
-    return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
+    return refused(deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) }));
   if (failedGuard !== null) return { contested: failedGuard };
   for (const { order } of accepted) deps.changes.ofOrder(order);
   request.onAccepted?.(accepted.map(({ order }) => order));
