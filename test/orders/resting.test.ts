@@ -361,6 +361,26 @@ describe('what rests', () => {
   });
 });
 
+describe('an order of the day', () => {
+  for (const [where, query] of [
+    ['the paper exchange', ''],
+    ['the simulated book', '?simulation=true'],
+  ] as const)
+    test(`ends with the session on ${where}`, async (t) => {
+      // 15:00 in New York.
+      const { clock, entry, read, until } = await restingDesk(t);
+      const { body } = await entry({ symbol: 'AAPL', limit_price: 1, time_in_force: 'day' }, query);
+      assert.equal(body.status, 'placed', JSON.stringify(body));
+      clock.advance(59 * 60_000);
+      await until(body.order_id, ({ verification }) => Date.parse(verification.next_at ?? '') > clock.now());
+      assert.equal((await read(body.order_id)).status, 'placed');
+      clock.advance(2 * 60_000);
+      const ended = await until(body.order_id, ({ status }) => status === 'cancelled');
+      assert.equal(ended.error?.code, 'cancelled_by_broker');
+      assert.match(ended.error.message, /session/);
+    });
+});
+
 describe('by hand', () => {
   test('an entry rests, plan says so, and nothing is sent for a plan', async (t) => {
     const { world, trader, atExchange } = await restingDesk(t);
