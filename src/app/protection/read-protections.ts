@@ -1,7 +1,8 @@
 // What a user can see of what protects their positions.
 
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { keptProtections, leftProtections } from '../../data/orders/protections.ts';
+import { keptProtections } from '../../data/orders/protections.ts';
+import { leftProtections } from '../../data/orders/protections-left.ts';
 import {
   findListed,
   historyOf,

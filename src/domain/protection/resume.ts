@@ -3,6 +3,7 @@
 
 import { type Decimal, ZERO } from '../decimal.ts';
 import { type ClientOrderId, type Timestamp, timestamp } from '../ids.ts';
+import { anew } from './adopt.ts';
 import {
   FORMER_TARGET,
   legNamed,
@@ -55,6 +56,9 @@ export function withFound(protection: Protection, found: FoundThere): Protection
       !isKnown(order) && !forgotten.some(({ clientOrderId }) => clientOrderId === order.clientOrderId),
   );
   const kind: StopKind = protection.stop?.kind ?? 'stop_loss';
+  // A `protect` speaks of it, and nothing of it stands: it may be of a position that was closed since. What is asked for now counts alone.
+  const isOfBefore = protection.wantedBy.length > 0 && stops.length + found.targets.length === 0;
+  if (isOfBefore) return { ...anew(protection), isResumed: false };
   return {
     ...protection,
     isResumed: false,
