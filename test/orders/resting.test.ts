@@ -108,6 +108,7 @@ describe('an entry with a limit', () => {
     const cases = [
       [{ action: 'buy', quantity: 1 }, 'replaced'],
       [{ action: 'buy', quantity: 1, market_position: 'long', market_position_size: 3 }, 'replaced'],
+      [{ action: 'sell', quantity: 1, market_position: 'long', market_position_size: 2 }, 'replaced'],
       [{ action: 'sell', order_type: 'exit', quantity: 1 }, 'cancelled_on_request'],
       [{ action: 'sell', quantity: 1, limit_price: 61_000 }, 'replaced'],
       [{ action: 'close', quantity: undefined }, 'cancelled_on_request'],
