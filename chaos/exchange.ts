@@ -35,6 +35,9 @@ interface ExchangeOptions {
   readonly dialect?: Dialect;
 }
 
+/** The answer to a cancel is lost as one to an order is. */
+const CALLS = { look_up: 'look_ups', cancel: 'orders', positions: 'other', other: 'other' } as const;
+
 const MOST_CHARACTERS = 65_536;
 
 /** Who sent a request, and when it came. */
@@ -176,7 +179,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     asker: string | null,
     response: ServerResponse,
   ): Promise<void> {
-    const call = what === 'look_up' ? 'look_ups' : 'other';
+    const call = CALLS[what];
     const trouble = faults.meet({ account, asker, call });
     if (!(await getsThrough(trouble, response))) return turnAway(trouble, { account, asker }, response);
     const said = await desk.lagging(trouble.lagMs, answer);
