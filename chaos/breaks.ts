@@ -145,6 +145,22 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       put: 'return stop === null || price !== stop.price',
     },
   ],
+  // An exit is made without taking back what rests in its symbol.
+  'leave-resting': [
+    {
+      file: 'src/domain/orders/waiting.ts',
+      find: 'if (first && !isCleared) return',
+      put: 'if (first && !isCleared && !isExit(order)) return',
+    },
+  ],
+  // Each delivery of a group's signal is taken for another one.
+  'group-again': [
+    {
+      file: 'src/app/orders/receive-webhook.ts',
+      find: 'const print = fingerprint(user.id, signal);',
+      put: "const print = group ? crypto.randomUUID().replaceAll('-', '') : fingerprint(user.id, signal);",
+    },
+  ],
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
 

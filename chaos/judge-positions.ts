@@ -5,10 +5,11 @@ import { add, compare, type Decimal, decimal, negate, sign, subtract, ZERO } fro
 import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
 import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { holdings } from './judge-exits.ts';
 import { type Finding, firstDeliveries, isProtective, type OrderRow, type Records } from './records.ts';
-import type { Desk, Signal } from './traffic.ts';
+import type { Signal } from './traffic.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
 

@@ -125,7 +125,8 @@ export type Look =
   | { readonly seen: 'state'; readonly leg?: LegKey; readonly state: BrokerOrderState }
   /** The broker can be believed: it has no such order. */
   | { readonly seen: 'nothing'; readonly leg?: LegKey }
-  | { readonly seen: 'failure'; readonly reason: string }
+  /** `isForgotten`: the broker answers that it has no such order, and too late for that to be believed. */
+  | { readonly seen: 'failure'; readonly reason: string; readonly isForgotten?: boolean }
   /** The broker limits the rate: to be asked again, and no try is used up by it. */
   | { readonly seen: 'busy'; readonly retryAfterMs: number };
 
@@ -188,6 +189,8 @@ export function afterLook(
 function mayYetRest(order: Order, leg: Leg, look: Look, now: number): boolean {
   const { priced } = order;
   if (!priced || !mayRest(priced) || leg.leg !== 'entry' || look.seen === 'nothing') return false;
+  // To ask on would tell no more, and somebody is to know of it: by the broker's own id it is found for as long as it rests.
+  if (look.seen === 'failure' && look.isForgotten && leg.brokerRef === null) return false;
   return look.seen === 'state' || now < millis(priced.expiresAt) + GIVEN_UP_AFTER_MS;
 }
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000;
