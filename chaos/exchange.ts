@@ -319,6 +319,8 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       .finally(() => underWay.delete(served));
     underWay.add(served);
   });
+  // Who comes back after a while on a busy machine is not to meet a connection that is just being closed.
+  server.keepAliveTimeout = 60_000;
   server.on('upgrade', (request, socket, head) => streams.upgrade(request, socket, head));
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import type { AccountId, UserId } from '../../domain/ids.ts';
 import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
-import { isWatched, type Protection } from '../../domain/protection/protection.ts';
+import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
 import { mayOpen, mayWantStop } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
@@ -20,6 +20,7 @@ import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
+import type { makeRoom } from './make-room.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
 import { protectiveLegs } from './protect-legs.ts';
@@ -47,6 +48,7 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   forget(account: AccountId): void;
   /** Whether something is kept of the account's own book: its broker may tell of it. */
   hold(account: AccountId, isHeld: boolean): void;
+  makeRoom(line: Line, of: readonly Order[], at: Parameters<typeof makeRoom>[3]): Promise<boolean>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
@@ -320,6 +322,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       isTold: isTold || wished !== first,
       isAsked,
       isClosing: closing !== undefined && !hasEnded(closing.status),
+      makeRoom: () => deps.makeRoom(line, unsettled, { instrument: name, side: closingSide(wished) }),
     });
   }
 
