@@ -214,7 +214,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       const isAgain = round > 0 || retries.has(id);
       const isAsked = asked.delete(id);
       const kept: Kept[] = [];
-      // What has no stop yet does not wait for what has one.
+      // What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again.
       for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
@@ -235,6 +235,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     }
     at(id, clock.now() + FIRST_RETRY_MS);
   }
+
+  const urgency = ({ id, state }: Protection): number => (state === 'standing' ? 2 : lefts.has(id) ? 1 : 0);
 
   async function keepOne(first: Protection, how: Looking): Promise<Kept> {
     const { accountId, simulation, id } = first;
@@ -392,5 +394,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
-
-const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
