@@ -28,6 +28,11 @@ export interface Understood {
   readonly quantity: number | null;
   /** Absent: units. */
   readonly quantity_type?: QuantityType;
+  /** These of an entry with a price alone. */
+  readonly limit_price?: number | null;
+  readonly stop_price?: number | null;
+  readonly time_in_force?: string;
+  readonly expires_in?: number;
   readonly operation: string;
   readonly order_type: string | null;
   readonly target: number | null;

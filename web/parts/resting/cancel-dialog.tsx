@@ -7,6 +7,7 @@ import { Choices, Dialog } from '../dialog.tsx';
 import { minus } from '../exact.ts';
 import { figure, Unreal } from '../figures.tsx';
 import { ProblemNote } from '../problem-note.tsx';
+import styles from './cancel-dialog.module.css';
 import { isResting, type Resting, sideOf, unitsOf, whereInWords } from './words.ts';
 
 interface CancelDialogProps {
@@ -42,7 +43,7 @@ export function CancelDialog({ order, accountName, unreal, onClose }: CancelDial
           ? `The rest of it (${figure(minus(unitsOf(order), filled))} of ${figure(unitsOf(order))}) no longer waits to ${sideOf(order)} ${whereInWords(order)}. The ${figure(filled)} that were filled stay, with what protects them.`
           : `It no longer waits to ${sideOf(order)} ${whereInWords(order)}. Nothing is traded, and what protects a position stays.`}
       </p>
-      <p className={unreal ? 'hatched' : undefined}>
+      <p className={unreal ? `hatched ${styles.where}` : styles.where}>
         {unreal ? (
           <>
             <Unreal word={unreal} /> No real money, on {accountName}.
