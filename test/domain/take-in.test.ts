@@ -21,6 +21,7 @@ const filledAt = (price: number, each: Order): Order => ({
   legs: each.legs.map((leg) => ({ ...leg, fillQuantity: decimal(1), fillPrice: decimal(price) })),
 });
 
+const RULES = { giveUpMs: 30_000 };
 const OPENING = order('opening', 1_000);
 const ADD = order('add', 2_000);
 
@@ -82,6 +83,7 @@ describe('an entry without a wish that found nothing held', () => {
       { positions: async () => [held] },
       { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
       { ...protection, wantedBy },
+      RULES,
     );
   const both = ['lost', 'plain'] as OrderId[];
 
@@ -108,6 +110,22 @@ describe('an entry without a wish that found nothing held', () => {
     assert.equal(known.stop?.price, '90');
     assert.deepEqual(known.wantedBy, []);
   });
+
+  const late = filledAt(85, { ...order('late', 172_800_000), ...flat });
+  const bothDays = ['lost', 'late'] as OrderId[];
+  it('has nothing of one that nobody could settle, days later: what it found is believed by then', async () => {
+    const first = { ...(await takeIn(before, [lost])), timeStopAt: timestamp(3_600_000) };
+    const then = await takeIn(first, [lost, late], bothDays);
+    assert.deepEqual([then.stop, then.timeStopAt, then.wantedBy], [null, null, ['lost']]);
+    assert.deepEqual(await takeIn(then, [lost, late]), then, 'nor with the next look');
+  });
+  it('and has it where that one is filled after all, later still', async () => {
+    const then = await takeIn(await takeIn(before, [lost]), [lost, late], bothDays);
+    const filled = filledAt(84, { ...lost, status: 'filled', filledAt: timestamp(172_900_000) });
+    assert.equal((await takeIn(then, [filled, late])).stop?.price, '90');
+    const earlier = filledAt(99, { ...lost, status: 'filled', filledAt: timestamp(2_000) });
+    assert.equal((await takeIn(then, [earlier, late])).stop, null, 'that was closed before');
+  });
 });
 
 describe('an entry that was never filled', () => {
@@ -128,6 +146,7 @@ describe('an entry that was never filled', () => {
       },
       { symbol: 'X', tickSize: decimal(1) } as Instrument,
       { side: 'long', wantedBy: ['never'], adopted: null, stop: null, legs: [] } as unknown as Protection,
+      RULES,
     );
     assert.equal(taken.stop, null);
     assert.deepEqual(taken.wantedBy, []);

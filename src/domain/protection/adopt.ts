@@ -68,7 +68,7 @@ export const firstFillOf = ({ legs }: Pick<Order, 'legs'>): Timestamp | null =>
   legs.findLast(({ leg }) => leg === 'entry')?.filledAt ?? null;
 
 /** What trades nothing counts from when it was done. */
-const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
+export const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
   millis(legs.findLast(({ leg }) => leg === 'entry')?.sentAt ?? filledAt ?? submittedAt);
 
 /** Of a position that was closed nothing is wanted any more: its legs leave, and whoever opens the next one sets it anew. */

@@ -300,7 +300,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const asked = await takenIn(protections, line, found, current);
+    const asked = await takenIn(protections, line, found, current, rules);
     const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {

@@ -5,7 +5,15 @@ import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decima
 import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, beginsAnew, firstFillOf, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
+import {
+  adopt,
+  anew,
+  beginsAnew,
+  firstFillOf,
+  opensAnew,
+  sentAt,
+  toTakeIn,
+} from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
@@ -16,6 +24,7 @@ export async function takenIn(
   line: Pick<Line, 'positions'>,
   { symbol, tickSize: tick }: Instrument,
   first: Protection,
+  rules: { readonly giveUpMs: number },
 ): Promise<Protection> {
   if (first.wantedBy.length === 0) return first;
   const { wantedBy, adopted } = first;
@@ -28,8 +37,8 @@ export async function takenIn(
     const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
     if (beginsAnew(order, before)) {
-      if (before && mayBeFilled(before)) protection = stillWantedBy(protection, order.id);
-      else protection = anew(protection);
+      if (before && mayHaveMet(before, order, rules)) protection = stillWantedBy(protection, order.id);
+      else protection = begunBy(order, anew(protection));
     }
     if (!order.wish || isNeverFilled(order)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
@@ -41,8 +50,20 @@ export async function takenIn(
   return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
 }
 
-/** Nobody knows: whoever was sent after it may have found nothing held, and added to the same position. */
-const mayBeFilled = (order: Order): boolean => !hasEnded(order.status) && entryOf(order) === null;
+/**
+ * Nobody knows what became of it: who was sent soon after it may have found nothing held, and added to the same position. After a while it
+ * arrives no more, and as long again later positions show what it brought: who found nothing held then has met nothing.
+ */
+const mayHaveMet = (before: Order, order: Order, { giveUpMs }: { readonly giveUpMs: number }): boolean =>
+  !hasEnded(before.status) && entryOf(before) === null && sentAt(order) - sentAt(before) < 2 * giveUpMs;
+
+/** It may ask for nothing: what was sent before it and is not known yet waits behind it all the same. */
+function begunBy(order: Order, protection: Protection): Protection {
+  const isAwaited = protection.wantedBy.some((id) => id !== order.id);
+  return isAwaited && !order.wish
+    ? { ...protection, adopted: { order: order.id, entry: entryOf(order) ?? ZERO } }
+    : protection;
+}
 
 /** Whether it began anew is judged once that is known. */
 const stillWantedBy = (protection: Protection, order: OrderId): Protection =>
