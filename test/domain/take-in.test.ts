@@ -92,7 +92,7 @@ describe('an entry without a wish that found nothing held', () => {
     assert.equal(first.stop?.price, '90');
     const then = await takeIn(first, [lost, plain], both);
     assert.equal(then.stop?.price, '90');
-    assert.deepEqual(then.wantedBy, both);
+    assert.deepEqual(then.wantedBy, ['lost']);
     assert.deepEqual(await takeIn(then, [lost, plain]), then);
   });
   it('takes it away once that one is known never to have been filled', async () => {
@@ -110,6 +110,31 @@ describe('an entry without a wish that found nothing held', () => {
     assert.equal(known.stop?.price, '90');
     assert.deepEqual(known.wantedBy, []);
   });
+
+  const all = {
+    ...asks,
+    targets: [{ at: { unit: 'price', value: decimal(105) }, percent: decimal(100) }],
+    timeStop: { seconds: 3_600 },
+  } as const;
+  const more: Order = { ...lost, wish: { own: all, fromFlat: all } };
+  const stops = { stop: { unit: 'price', value: decimal(80) } } as const;
+  const next: Order = { ...plain, wish: { own: stops, fromFlat: stops } };
+  for (const [name, opened, stop] of [
+    ['none', plain, '90'],
+    ['a stop', next, '80'],
+  ] as const)
+    it(`and asks for ${name} has no target and no end of that one, until it is known`, async () => {
+      const then = await takeIn(await takeIn(before, [more]), [more, opened], both);
+      assert.deepEqual([then.stop?.price, then.targets, then.timeStopAt], [stop, [], null]);
+      assert.deepEqual(await takeIn(then, [more, opened]), then);
+      const failed = await takeIn(then, [{ ...more, status: 'failed' }, opened]);
+      const left = opened === next ? '80' : undefined;
+      assert.deepEqual([failed.stop?.price, failed.targets, failed.wantedBy], [left, [], []]);
+      const filled = filledAt(99, { ...more, status: 'filled', filledAt: timestamp(9_000) });
+      const known = await takeIn(then, [filled, opened]);
+      assert.deepEqual([known.stop?.price, known.targets[0]?.price, known.wantedBy], [stop, '105', []]);
+      assert.notEqual(known.timeStopAt, null);
+    });
 
   const late = filledAt(85, { ...order('late', 172_800_000), ...flat });
   const bothDays = ['lost', 'late'] as OrderId[];

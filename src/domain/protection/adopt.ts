@@ -90,6 +90,18 @@ export const anew = (protection: Protection): Protection => ({
   legs: protection.legs.map(former),
 });
 
+/** Of what may be of another position the stop stays alone: in doubt that protects, and all else closes what nobody wanted closed. */
+export const stopAlone = (protection: Protection): Protection => ({
+  ...protection,
+  targets: [],
+  trail: null,
+  breakEven: null,
+  timeStopAt: null,
+  targetsRestoredAt: [],
+  targetsAgainAt: null,
+  legs: protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
+});
+
 /** What a leg of former targets has filled is none of the new ones'. */
 const former = (leg: ProtectiveLeg): ProtectiveLeg => ({
   ...leg,

@@ -12,6 +12,7 @@ import {
   firstFillOf,
   opensAnew,
   sentAt,
+  stopAlone,
   toTakeIn,
 } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
@@ -33,13 +34,15 @@ export async function takenIn(
   // Until it is known what became of one, the position decides, and then its own fill once more.
   const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
   let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
+  const last = orders.find((each) => each.id === adopted?.order);
   for (const order of toTakeIn(first, orders)) {
     const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
     if (beginsAnew(order, before)) {
-      if (before && mayHaveMet(before, order, rules)) protection = stillWantedBy(protection, order.id);
-      else protection = begunBy(order, anew(protection));
+      const isInDoubt = before !== undefined && mayHaveMet(before, order, rules);
+      protection = begunBy(order, isInDoubt ? stopAlone(protection) : anew(protection));
     }
+    if (isNeverFilled(order)) protection = without(protection, order, last);
     if (!order.wish || isNeverFilled(order)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
@@ -65,11 +68,14 @@ function begunBy(order: Order, protection: Protection): Protection {
     : protection;
 }
 
-/** Whether it began anew is judged once that is known. */
-const stillWantedBy = (protection: Protection, order: OrderId): Protection =>
-  protection.wantedBy.includes(order)
-    ? protection
-    : { ...protection, wantedBy: [...protection.wantedBy, order] };
+/** It was never there: the stop that waited for it goes, where the one that began the position since asks for none. */
+function without(protection: Protection, never: Order, last: Order | undefined): Protection {
+  const isIts = last !== undefined && last.id !== never.id && beginsAnew(last, never);
+  const asks = last?.wish?.fromFlat;
+  return isIts && asks?.stop === undefined && asks?.trail === undefined
+    ? { ...protection, stop: null }
+    : protection;
+}
 
 /** What is held is somebody else's. */
 const isNeverFilled = (order: Order): boolean =>
