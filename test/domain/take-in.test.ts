@@ -22,6 +22,7 @@ const filledAt = (price: number, each: Order): Order => ({
 });
 
 const RULES = { giveUpMs: 30_000 };
+const HELD = { symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) } as Position;
 const OPENING = order('opening', 1_000);
 const ADD = order('add', 2_000);
 
@@ -29,6 +30,7 @@ const taken = (wantedBy: readonly string[], last: string | null, orders: readonl
   toTakeIn(
     {
       wantedBy: wantedBy as OrderId[],
+      heard: [],
       adopted: last === null ? null : { order: last as OrderId, entry: decimal(1) },
     },
     orders,
@@ -49,8 +51,8 @@ describe('wishes are taken in', () => {
   it('as they were sent, whichever fill is known first', () => {
     assert.deepEqual(taken(['add', 'opening'], null, [ADD, OPENING]), ['opening', 'add']);
   });
-  it('with the last one once more, where what was sent before it is known later', () => {
-    assert.deepEqual(taken(['opening'], 'add', [OPENING, ADD]), ['opening', 'add']);
+  it('also of one that is known after what was sent after it', () => {
+    assert.deepEqual(taken(['opening'], 'add', [OPENING, ADD]), ['opening']);
   });
   it('and what was sent after it alone', () => {
     assert.deepEqual(taken(['add'], 'opening', [ADD, OPENING]), ['add']);
@@ -71,16 +73,15 @@ describe('an entry without a wish that found nothing held', () => {
   const unfilled = { ...order('lost', 1_000, 'unknown'), ...flat, filledAt: null };
   const lost: Order = { ...unfilled, wish: { own: asks, fromFlat: asks } };
   const plain = filledAt(100, { ...order('plain', 2_000), ...flat });
-  const held = { symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) } as Position;
   const before = {
-    ...{ side: 'long', wantedBy: ['lost'], adopted: null, stop: null, targets: [], trail: null },
+    ...{ side: 'long', wantedBy: ['lost'], adopted: null, heard: [], stop: null, targets: [], trail: null },
     ...{ breakEven: null, timeStopAt: null, legs: [] },
   } as unknown as Protection;
 
   const takeIn = (protection: Protection, orders: readonly Order[], wantedBy = protection.wantedBy) =>
     takenIn(
       { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
-      { positions: async () => [held] },
+      { positions: async () => [HELD] },
       { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
       { ...protection, wantedBy },
       RULES,
@@ -153,6 +154,89 @@ describe('an entry without a wish that found nothing held', () => {
   });
 });
 
+describe('an entry that rests and is filled in part', () => {
+  const flat = { positionBefore: decimal(0) };
+  const points = (value: number) => ({ unit: 'points', value: decimal(value) }) as const;
+  const asks = {
+    stop: points(10),
+    trail: { distance: points(10), activateAt: null },
+    targets: [{ at: points(5), percent: decimal(50) }],
+  } as const;
+  const resting = filledAt(100, { ...order('resting', 1_000, 'executing'), ...flat });
+  const rests: Order = {
+    ...resting,
+    legs: resting.legs.map((leg) => ({ ...leg, filledAt: timestamp(2_000) })),
+    wish: { own: asks, fromFlat: asks },
+  };
+  const protect = {
+    ...{ ...order('protect', 0), legs: [], filledAt: timestamp(5_000) },
+    wish: { own: { timeStop: { seconds: 600 } }, fromFlat: {} },
+  } as unknown as Order;
+  const started = {
+    ...{
+      side: 'long',
+      wantedBy: ['resting'],
+      adopted: null,
+      heard: [],
+      stop: null,
+      targets: [],
+      trail: null,
+    },
+    ...{ breakEven: null, timeStopAt: null, legs: [] },
+  } as unknown as Protection;
+  const takeIn = (protection: Protection, orders: readonly Order[]) =>
+    takenIn(
+      { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      protection,
+      RULES,
+    );
+
+  for (const [end, ended] of [
+    ['is filled', filledAt(99, { ...rests, status: 'filled', filledAt: timestamp(9_000) })],
+    ['lapses', { ...rests, status: 'failed' }],
+  ] as const)
+    it(`loosens nothing and places nothing again when it ${end}, after a protect about something else`, async () => {
+      const first = await takeIn(started, [rests]);
+      assert.deepEqual([first.stop?.price, first.trail?.best, first.targets[0]?.price], ['90', '100', '105']);
+      const both = ['resting', 'protect'] as OrderId[];
+      const then = await takeIn({ ...first, wantedBy: both }, [rests, protect]);
+      assert.deepEqual([then.stop?.price, then.wantedBy], ['90', ['resting']]);
+      assert.notEqual(then.timeStopAt, null);
+      const moved: Protection = {
+        ...then,
+        stop: { price: decimal(120), kind: 'trailing_stop' },
+        trail: then.trail && { ...then.trail, best: decimal(130) },
+        targets: then.targets.map((each) => ({ ...each, isFilled: true })),
+      };
+      const known = await takeIn(moved, [ended as Order, protect]);
+      assert.deepEqual(known, { ...moved, wantedBy: [], heard: [] });
+    });
+
+  it('loosens no stop that followed the price, where its fill is known after what was sent after it', async () => {
+    const add = filledAt(110, { ...order('add', 3_000), positionBefore: decimal(1) });
+    const follows = { trail: { distance: points(10), activateAt: null } };
+    const adding: Order = { ...add, wish: { own: follows, fromFlat: follows } };
+    const first = await takeIn({ ...started, wantedBy: ['add' as OrderId] }, [adding]);
+    const moved: Protection = {
+      ...first,
+      ...{ wantedBy: ['resting' as OrderId], stop: { price: decimal(120), kind: 'trailing_stop' } },
+      trail: first.trail && { ...first.trail, best: decimal(130) },
+    };
+    const stop = { stop: points(10) };
+    const late = {
+      ...rests,
+      status: 'filled',
+      filledAt: timestamp(9_000),
+      wish: { own: stop, fromFlat: stop },
+    };
+    const known = await takeIn(moved, [late as Order, adding]);
+    assert.deepEqual([known.stop?.price, known.trail?.best], ['120', '130']);
+    assert.equal(known.adopted?.order, 'add');
+  });
+});
+
 describe('an entry that was never filled', () => {
   it('asks for nothing of what somebody else holds', async () => {
     const asks = { stop: { unit: 'price', value: decimal(90) } } as const;
@@ -170,7 +254,14 @@ describe('an entry that was never filled', () => {
         ],
       },
       { symbol: 'X', tickSize: decimal(1) } as Instrument,
-      { side: 'long', wantedBy: ['never'], adopted: null, stop: null, legs: [] } as unknown as Protection,
+      {
+        side: 'long',
+        wantedBy: ['never'],
+        adopted: null,
+        heard: [],
+        stop: null,
+        legs: [],
+      } as unknown as Protection,
       RULES,
     );
     assert.equal(taken.stop, null);

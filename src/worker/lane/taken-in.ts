@@ -7,15 +7,19 @@ import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
 import {
   adopt,
+  adoptBehind,
   anew,
   beginsAnew,
   firstFillOf,
+  type Ground,
+  isBehind,
   opensAnew,
   sentAt,
   stopAlone,
   toTakeIn,
 } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
+import type { Wish } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
 
@@ -36,20 +40,22 @@ export async function takenIn(
   let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
   const last = orders.find((each) => each.id === adopted?.order);
   for (const order of toTakeIn(first, orders)) {
+    if (isBehind(order, last)) {
+      protection = behind(protection, order, last, tick);
+      continue;
+    }
     const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
     if (beginsAnew(order, before)) {
       const isInDoubt = before !== undefined && mayHaveMet(before, order, rules);
       protection = begunBy(order, isInDoubt ? stopAlone(protection) : anew(protection));
     }
-    if (isNeverFilled(order)) protection = without(protection, order, last);
     if (!order.wish || isNeverFilled(order)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
-    const filledAt = millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt);
-    const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-    protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
+    protection = adopt(protection, wishOf(order), groundOf(order, price, tick));
   }
+  protection = { ...protection, heard: protection.heard.filter(isOpen) };
   return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
 }
 
@@ -68,14 +74,27 @@ function begunBy(order: Order, protection: Protection): Protection {
     : protection;
 }
 
-/** It was never there: the stop that waited for it goes, where the one that began the position since asks for none. */
-function without(protection: Protection, never: Order, last: Order | undefined): Protection {
-  const isIts = last !== undefined && last.id !== never.id && beginsAnew(last, never);
-  const asks = last?.wish?.fromFlat;
-  return isIts && asks?.stop === undefined && asks?.trail === undefined
+/** It has ended, and another one that was sent after it was taken in first. */
+function behind(protection: Protection, order: Order, last: Order, tick: Decimal): Protection {
+  const price = entryOf(order);
+  const isOfBefore = beginsAnew(last, order);
+  const later = wishOf(last);
+  if (price !== null && !isOfBefore)
+    return adoptBehind(protection, wishOf(order), later, groundOf(order, price, tick));
+  // It is not there: the stop that waited for it goes, where the one that began the position since asks for none.
+  return isOfBefore && later.stop === undefined && later.trail === undefined
     ? { ...protection, stop: null }
     : protection;
 }
+
+const wishOf = (order: Order): Wish =>
+  (opensAnew(order) ? order.wish?.fromFlat : order.wish?.own) ?? NOTHING_ASKED;
+const NOTHING_ASKED: Wish = {};
+
+const groundOf = (order: Order, entry: Decimal, tick: Decimal): Ground => ({
+  ...{ order: order.id, entry, tick },
+  filledAt: millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt),
+});
 
 /** What is held is somebody else's. */
 const isNeverFilled = (order: Order): boolean =>
