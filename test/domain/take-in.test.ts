@@ -8,7 +8,10 @@ import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
 import { beginsAnew, toTakeIn } from '../../src/domain/protection/adopt.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
-import { takenIn } from '../../src/worker/lane/taken-in.ts';
+import { takenIn as takingIn } from '../../src/worker/lane/taken-in.ts';
+
+const takenIn = async (...of: Parameters<typeof takingIn>): Promise<Protection> =>
+  (await takingIn(...of)).protection;
 
 const order = (id: string, sentAt: number, status: Order['status'] = 'filled'): Order =>
   ({
@@ -234,6 +237,50 @@ describe('an entry that rests and is filled in part', () => {
     const known = await takeIn(moved, [late as Order, adding]);
     assert.deepEqual([known.stop?.price, known.trail?.best], ['120', '130']);
     assert.equal(known.adopted?.order, 'add');
+  });
+});
+
+describe('the only stop, where nobody knows whether an entry that asks for one was filled', () => {
+  const stop = { stop: { unit: 'price', value: decimal(90) } } as const;
+  const sent = { ...order('lost', 1_000, 'unknown'), positionBefore: decimal(0) };
+  const lost = {
+    ...{ ...sent, filledAt: null, wish: { own: stop, fromFlat: stop } },
+    legs: sent.legs.map((leg) => ({
+      ...leg,
+      status: 'unknown',
+      instrument: 'BTCUSDT',
+      clientOrderId: 'fe1',
+    })),
+  } as unknown as Order;
+  const isUndecided = async (orders: readonly Order[]) => {
+    const protection = {
+      ...{
+        side: 'long',
+        instrument: 'BTCUSDT',
+        wantedBy: orders.map(({ id }) => id),
+        adopted: null,
+        heard: [],
+      },
+      ...{ stop: null, targets: [], trail: null, breakEven: null, timeStopAt: null, legs: [] },
+    } as unknown as Protection;
+    return takingIn(
+      { orders: async () => orders },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      protection,
+      RULES,
+    );
+  };
+  it('stays for that one', async () => {
+    assert.equal((await isUndecided([lost])).isUndecided, true);
+  });
+  it('goes where its owner has said so since', async () => {
+    const removed = {
+      ...{ ...order('protect', 0), legs: [], filledAt: timestamp(5_000) },
+      wish: { own: { stop: 'none' }, fromFlat: { stop: 'none' } },
+    } as unknown as Order;
+    const { protection, isUndecided: is } = await isUndecided([lost, removed]);
+    assert.deepEqual([protection.stop, protection.wantedBy, is], [null, ['lost'], false]);
   });
 });
 

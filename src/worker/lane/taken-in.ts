@@ -19,19 +19,27 @@ import {
   toTakeIn,
 } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
+import { mayWantStop } from '../../domain/protection/undecided.ts';
 import type { Wish } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
 
-/** The same object where nothing changes. Of an order whose fate nobody knows the position decides. */
+export interface TakenIn {
+  /** The same object where nothing changes. */
+  readonly protection: Protection;
+  /** One that asks for a stop may be in the position, nobody knows, and nobody who came after it has said what is wanted. */
+  readonly isUndecided: boolean;
+}
+
+/** Of an order whose fate nobody knows the position decides. */
 export async function takenIn(
   protections: Pick<WorkerProtections, 'orders'>,
   line: Pick<Line, 'positions'>,
   { symbol, tickSize: tick }: Instrument,
   first: Protection,
   rules: { readonly giveUpMs: number },
-): Promise<Protection> {
-  if (first.wantedBy.length === 0) return first;
+): Promise<TakenIn> {
+  if (first.wantedBy.length === 0) return { protection: first, isUndecided: false };
   const { wantedBy, adopted } = first;
   const ids = adopted && !wantedBy.includes(adopted.order) ? [...wantedBy, adopted.order] : wantedBy;
   const orders = await protections.orders(ids);
@@ -56,7 +64,11 @@ export async function takenIn(
     protection = adopt(protection, wishOf(order), groundOf(order, price, tick));
   }
   protection = { ...protection, heard: protection.heard.filter(isOpen) };
-  return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
+  const decided = orders.find((each) => each.id === protection.adopted?.order);
+  return {
+    protection: JSON.stringify(protection) === JSON.stringify(first) ? first : protection,
+    isUndecided: orders.some((order) => mayWantStop(order, first.instrument) && !isBehind(order, decided)),
+  };
 }
 
 /**
