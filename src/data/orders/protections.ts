@@ -19,6 +19,7 @@ import { noteStopped } from './strategies.ts';
 type Body = Pick<
   Protection,
   | 'adopted'
+  | 'heard'
   | 'stop'
   | 'targets'
   | 'trail'
@@ -41,6 +42,7 @@ type Body = Pick<
 
 const UNTOUCHED: Body = {
   adopted: null,
+  heard: [],
   stop: null,
   targets: [],
   trail: null,

@@ -137,6 +137,8 @@ export interface Protection {
   readonly setBy: OrderId;
   /** Whose wish was taken in last, and from which price its distances count; null: none was yet. */
   readonly adopted: { readonly order: OrderId; readonly entry: Decimal } | null;
+  /** Of those that it is wanted by: whose wish was taken in already. */
+  readonly heard: readonly OrderId[];
   readonly stop: WantedStop | null;
   readonly targets: readonly WantedTarget[];
   readonly trail: Trail | null;

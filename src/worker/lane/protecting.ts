@@ -10,7 +10,7 @@ import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
-import { mayOpen, mayWantStop } from '../../domain/protection/undecided.ts';
+import { mayOpen } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -300,7 +300,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const asked = await takenIn(protections, line, found, current);
+    const { protection: asked, isUndecided } = await takenIn(protections, line, found, current, rules);
     const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
@@ -320,7 +320,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
-      isUndecided: unsettled.some((order) => wished.wantedBy.includes(order.id) && mayWantStop(order, name)),
+      isUndecided,
       isTold: isTold || wished !== first,
       isAsked,
       isClosing: closing !== undefined && !hasEnded(closing.status),
