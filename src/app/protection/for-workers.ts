@@ -19,7 +19,7 @@ import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
-import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
+import { closedFrom, closeOrder, filledOrder } from '../../domain/protection/closing.ts';
 import {
   CLOSED_ELSEWHERE,
   type ExitReason,
@@ -99,6 +99,8 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     },
     async record(protection, before, token, { leg, fills, left, unitValue }) {
       const now = clock.now();
+      const { side } = protection;
+      const heldAt = closedFrom(await lastTraded(db, protection), { leg, left, side, now });
       const made = fills.map(({ reason, order: fill }) => ({
         order: filledOrder(protection, {
           ...{ id: newId() as OrderId, reason, now, leg, fill, left, unitValue },
@@ -109,7 +111,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         ...made.flatMap(({ order, print }) => [
           insertOrder(order, print),
           ...saveOrder(order),
-          ...stoppedBy(order, order.exitReason === 'take_profit' ? countedOf(before, leg) : ZERO),
+          ...stoppedBy(order, order.exitReason === 'take_profit' ? countedOf(before, leg) : ZERO, heldAt),
         ]),
         ...made.flatMap(({ order }) => told(protection, order, now)),
       ]);
