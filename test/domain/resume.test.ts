@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
-import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, type OrderId, timestamp } from '../../src/domain/ids.ts';
 import { type Protection, type ProtectiveLeg, protectiveId } from '../../src/domain/protection/protection.ts';
 import { type FoundThere, withFound } from '../../src/domain/protection/resume.ts';
 import type { ShownStop } from '../../src/domain/protection/step.ts';
@@ -77,5 +77,17 @@ describe('where the broker shows our ids', () => {
   it('is none of a name that nobody of us gave', () => {
     const kept = withFound(left(), found('ours', shown(95, { clientOrderId: 'mine' as ClientOrderId })));
     assert.deepEqual([kept.stop?.price, namesOf(kept)], ['90', [LEG.clientOrderId]]);
+  });
+});
+
+describe('where nothing of it stands any more', () => {
+  const add = { wantedBy: ['an-add' as OrderId] };
+  it('is placed again as it was promised, though an order of before is not taken in yet', () => {
+    const kept = withFound({ ...left(), ...add, isResumed: true }, found('ours'));
+    assert.equal(kept.stop?.price, '90');
+  });
+  it('is of a position that was closed since, where a protect speaks of it', () => {
+    const kept = withFound({ ...left(), ...add, isResumed: 'asked' }, found('ours'));
+    assert.equal(kept.stop, null);
   });
 });

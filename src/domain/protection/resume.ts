@@ -58,7 +58,7 @@ export function withFound(protection: Protection, found: FoundThere): Protection
   );
   const kind: StopKind = protection.stop?.kind ?? 'stop_loss';
   // A `protect` speaks of it, and nothing of it stands: it may be of a position that was closed since. What is asked for now counts alone.
-  const isOfBefore = protection.wantedBy.length > 0 && stops.length + found.targets.length === 0;
+  const isOfBefore = protection.isResumed === 'asked' && stops.length + found.targets.length === 0;
   if (isOfBefore) return { ...anew(protection), isResumed: false };
   return {
     ...protection,
