@@ -91,3 +91,28 @@ describe('where nothing of it stands any more', () => {
     assert.equal(kept.stop, null);
   });
 });
+
+describe('where a protect speaks of it, and a stop stands that may be its owner’s own', () => {
+  const full: Protection = {
+    ...left(),
+    ...{ isResumed: 'asked', timeStopAt: timestamp(1), trail: null, breakEven: null },
+    targets: [{ price: decimal(110), percent: decimal(100), closed: decimal(0), isFilled: false }],
+  };
+  const parts = ({ stop, targets, timeStopAt }: Protection) => [stop?.price, targets.length, timeStopAt];
+  it('that one stays where it stands, and no target and no end of before is wanted', () => {
+    assert.deepEqual(parts(withFound(full, found('none', shown(85)))), ['85', 0, null]);
+    assert.deepEqual(parts(withFound(full, found('theirs', shown(90, { brokerRef: '78' })))), [
+      '90',
+      0,
+      null,
+    ]);
+  });
+  it('and all of it counts on where the stop is known by its name', () => {
+    const known = found('theirs', shown(95, { brokerRef: '77' }));
+    assert.deepEqual(parts(withFound(full, known)), ['95', 1, timestamp(1)]);
+  });
+  it('or where its owner says so on Today', () => {
+    const kept = withFound({ ...full, isResumed: true }, found('none', shown(85)));
+    assert.deepEqual(parts(kept), ['90', 1, timestamp(1)]);
+  });
+});
