@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
-import { closedFrom } from '../../src/domain/protection/closing.ts';
+import { closedFrom, isClosedElsewhere } from '../../src/domain/protection/closing.ts';
 import { legOfThree } from './legs.ts';
 
 const PLACED = timestamp(1_000);
@@ -33,5 +33,20 @@ describe('what a stop has closed, which is learnt late', () => {
   it('was held until now, where the stop was placed after the entry, or nobody traded', () => {
     assert.equal(from(entry(500, 0), 1), timestamp(NOW));
     assert.equal(from(null, 0), timestamp(NOW));
+  });
+});
+
+describe('a position that is gone, and is held by our own record', () => {
+  const held: Order = { ...entry(500, 0), status: 'filled' };
+  const close = (status: Order['status']): Order => ({ ...entry(600, 1), status });
+  const isElsewhere = (closing: Order | null) => isClosedElsewhere({ side: 'long' }, { closing, last: held });
+  it('was closed by somebody else', () => {
+    assert.equal(isElsewhere(null), true);
+    assert.equal(isClosedElsewhere({ side: 'short' }, { closing: null, last: held }), false);
+  });
+  it('also where a close of ours has ended long ago, and not while that is under way', () => {
+    assert.equal(isElsewhere(close('failed')), true);
+    assert.equal(isElsewhere(close('executing')), false);
+    assert.equal(isElsewhere(close('unknown')), false);
   });
 });

@@ -1,9 +1,10 @@
 // What protection closes is an order like any other: one that the broker's own stop or target has made, or one that is to be made.
 
-import { add, compare, type Decimal, negate, ZERO } from '../decimal.ts';
+import { add, compare, type Decimal, negate, sign, ZERO } from '../decimal.ts';
 import { millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
-import { type Leg, NO_NOTES, type Order } from '../orders/order.ts';
+import { hasEnded, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
+import { positionAfter } from '../orders/position.ts';
 import type { Direction } from '../side.ts';
 import { closingSide, type ExitReason, type Protection, type ProtectiveLeg } from './protection.ts';
 
@@ -119,4 +120,17 @@ export function closedFrom(
     entry.fillQuantity !== null &&
     compare(left, entry.fillQuantity) >= 0;
   return isOfBefore ? leg.sentAt : timestamp(now);
+}
+
+/**
+ * Of one that ends: by our own record its position is held, so somebody else has closed that. `closing`: our own close of it, which may be under way
+ * and have taken it before anybody heard of that. `last`: the order that traded there last.
+ */
+export function isClosedElsewhere(
+  { side }: Pick<Protection, 'side'>,
+  { closing, last }: { readonly closing: Order | null; readonly last: Order | null },
+): boolean {
+  if (closing && !hasEnded(closing.status)) return false;
+  const held = (last && positionAfter(last)) ?? ZERO;
+  return sign(held) === (side === 'long' ? 1 : -1);
 }
