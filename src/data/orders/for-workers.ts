@@ -154,7 +154,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
 
 /** Guarded by `protection`, as it is where its owner says so on Today. */
 const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
-  ...resumeProtection({ ...resumed(left, millis(at)), wantedBy: [order.id] }, at),
+  ...resumeProtection({ ...resumed(left, millis(at)), isResumed: 'asked', wantedBy: [order.id] }, at),
   noteProtection(left.id, at, { what: 'resumed', from: null, to: null, by: order.id }),
 ];
 

@@ -201,16 +201,17 @@ export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
 
-/** What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. */
-export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
+/**
+ * What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. `at`: when that was held last;
+ * what an order of ours closes was held when it was decided on.
+ */
+export function stoppedBy(order: Order, counted: Decimal = ZERO, at = order.submittedAt): Statement[] {
   const { quantity } = fillOf(order);
   const { intent } = order;
   if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
   const side = intent.direction;
   if (side === null) return [];
   const isAll = positionAfter(order) === ZERO;
-  // What it closes was held when it was decided on. One that the broker has made was submitted when it was found.
-  const at = order.submittedAt;
   return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll }, at)];
 }
 

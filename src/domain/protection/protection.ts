@@ -163,8 +163,8 @@ export interface Protection {
   readonly closesFor: ExitReason | null;
   /** The order that closes the position for it, and when it was asked for. */
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
-  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. */
-  readonly isResumed: boolean;
+  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. `asked`: a `protect` speaks of the position. */
+  readonly isResumed: boolean | 'asked';
   /** Those of the account with which it was last looked at; null: nobody has looked yet. */
   readonly credentialsVersion: number | null;
   readonly unprotectedSince: Timestamp | null;
