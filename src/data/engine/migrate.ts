@@ -41,6 +41,7 @@ import { resting } from '../migrations/030-resting.ts';
 import { groups } from '../migrations/031-groups.ts';
 import { groupIndexes } from '../migrations/032-group-indexes.ts';
 import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
+import { groupLists } from '../migrations/034-group-lists.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -98,6 +99,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '031-groups', script: groups },
   { name: '032-group-indexes', script: groupIndexes, besideOthers: true },
   { name: '033-unreadable-replies', script: unreadableReplies },
+  { name: '034-group-lists', script: groupLists, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
