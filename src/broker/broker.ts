@@ -143,6 +143,8 @@ export interface StopState {
   readonly orders?: readonly BrokerOrderState[];
   /** Why it ended, in the broker's words. */
   readonly reason: string | null;
+  /** Its time was over: nobody took it away. */
+  readonly hasExpired?: true;
 }
 
 export type StopOutcome =
@@ -154,11 +156,11 @@ export type StopOutcome =
     }
   /**
    * `passed`: the price is beyond it already. `no_position`: nothing is held that it could close. `gone`: of a stop that was to be
-   * moved, it does not stand there any more. `words`: the broker's.
+   * moved, it does not stand there any more. `opposed`: the broker takes none beside an order of the other side. `words`: the broker's.
    */
   | {
       readonly outcome: 'rejected';
-      readonly why: 'passed' | 'no_position' | 'gone' | 'refused';
+      readonly why: 'passed' | 'no_position' | 'gone' | 'opposed' | 'refused';
       readonly words: string;
     }
   | { readonly outcome: 'unknown'; readonly reason: string };
@@ -237,7 +239,8 @@ export const withLeftOver = (
 
 export type PlaceOutcome =
   | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
-  | { readonly outcome: 'rejected'; readonly error: OrderError }
+  /** `isOpposed`: the broker takes none beside an order of the other side. */
+  | { readonly outcome: 'rejected'; readonly error: OrderError; readonly isOpposed?: boolean }
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 

@@ -92,7 +92,8 @@ describe('a stop at Alpaca', () => {
       'position intent mismatch, inferred: sell_to_open, specified: sell_to_close',
       'no_position',
     ],
-    [403, 40310000, 'potential wash trade detected. opposite side market/stop order exists', 'refused'],
+    [403, 40310000, 'potential wash trade detected. opposite side market/stop order exists', 'opposed'],
+    [403, 40310000, 'cannot open a short sell while a long buy order is open', 'opposed'],
     [422, 42210000, 'fractional orders must be DAY orders', 'refused'],
     [422, 42210000, 'asset AAPL is not active', 'refused'],
     [422, 40010001, 'stop price must be a multiple of 0.01', 'refused'],
@@ -282,6 +283,7 @@ describe('what has become of a stop at Alpaca', () => {
       assert.deepEqual([state.brokerRef, state.status], [STOP.id, status]);
       assert.equal(state.order !== null, isTraded);
       assert.equal(state.reason !== null, status === 'ended');
+      assert.equal(state.hasExpired ?? false, change.status === 'expired');
       if ('filled_qty' in change) {
         assert.deepEqual([state.order?.fillQuantity, state.order?.fillPrice], [change.filled_qty, '169.5']);
         assert.equal(state.order?.brokerRef, STOP.id);

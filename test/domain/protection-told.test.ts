@@ -37,6 +37,7 @@ const STANDING: Protection = {
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,

@@ -111,7 +111,7 @@ export async function lookAlone(
   return true;
 }
 
-/** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */
+/** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are, but for what rests. */
 async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<void> {
   const { db, clock, log, looking } = deps;
   const seen = await lookAt(deps, check, as);

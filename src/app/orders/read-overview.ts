@@ -7,7 +7,8 @@ import { currentTerms } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
-import { leftProtections, troubledProtections } from '../../data/orders/protections.ts';
+import { troubledProtections } from '../../data/orders/protections.ts';
+import { leftProtections } from '../../data/orders/protections-left.ts';
 import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,

@@ -62,7 +62,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     const failed = await db.commit([
       isOwner(protection.userId, token),
       saveProtection(counted, timestamp(now)),
-      ...partlyStopped(protection),
+      ...partlyStopped(protection, timestamp(now)),
       ...besides,
       ...history.map((line) => noteProtection(protection.id, timestamp(now), line)),
       ...entries.map((entry) => audited(protection, entry, now)),
@@ -80,6 +80,8 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
   /** One that ends while by our own record its position is held: somebody else has closed that. */
   async function withReason(protection: Protection, before: Protection): Promise<Protection> {
     if (protection.state !== 'ended' || protection.reason !== before.reason) return protection;
+    // Its own close is under way, and has taken it before anybody heard of that.
+    if (before.closing) return protection;
     const last = await lastTraded(db, protection);
     const held = (last && positionAfter(last)) ?? ZERO;
     const isHeld = sign(held) === (protection.side === 'long' ? 1 : -1);

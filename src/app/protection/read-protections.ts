@@ -1,7 +1,8 @@
 // What a user can see of what protects their positions.
 
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { keptProtections, leftProtections } from '../../data/orders/protections.ts';
+import { keptProtections } from '../../data/orders/protections.ts';
+import { leftProtections } from '../../data/orders/protections-left.ts';
 import {
   findListed,
   historyOf,
@@ -91,7 +92,7 @@ export async function lookAtProtection(deps: LookDeps, owner: Owner, id: string)
     metadata: { trading_account_id: protection.accountId, ...(denial ? { code: denial.code } : {}) },
   });
   if (denial) return denial;
-  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId });
+  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId, isAsked: true });
   return shown(found);
 }
 

@@ -1,9 +1,11 @@
 // The worker's view of the database.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UserId } from '../../domain/ids.ts';
-import { timestamp } from '../../domain/ids.ts';
+import type { Timestamp, UserId } from '../../domain/ids.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
+import { resumed } from '../../domain/protection/resume.ts';
 import { rolls } from '../../domain/signals/symbol.ts';
 import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
@@ -20,7 +22,8 @@ import {
   saveOrder,
   unsettledOrders,
 } from './orders.ts';
-import { closedBy, knownOf, wantedFor } from './protections.ts';
+import { closedBy, knownOf, noteProtection, wantedFor } from './protections.ts';
+import { leftOfPosition, resumeProtection } from './protections-left.ts';
 import { endEntry } from './resting.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
@@ -97,14 +100,16 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       if (hasEnded(order.status)) await deps.onEnd?.(order);
       return next(order);
     },
-    async want(order, token, { instrument, side }) {
+    async want(order, token, of) {
       const at = timestamp(clock.now());
-      const unit = [
-        isOwner(order.userId, token),
-        ...saveOrder(order),
-        wantedFor(order, instrument, side, at),
-      ];
-      if ((await commit(order, unit)) !== null) return 'taken';
+      const saving = (wanting: readonly Statement[]) =>
+        commit(order, [isOwner(order.userId, token), ...saveOrder(order), ...wanting]);
+      // One that was left is its owner's to speak of, and he does: it is kept again, and what he asks for now is taken in.
+      const left = await leftOfPosition(db, order, of);
+      const again = left ? await saving(keptAgain(left, order, at)) : 'protection';
+      const failed =
+        again === 'protection' ? await saving([wantedFor(order, of.instrument, of.side, at)]) : again;
+      if (failed !== null) return 'taken';
       deps.onSave?.(order);
       await deps.onEnd?.(order);
       return next(order);
@@ -136,6 +141,12 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     },
   };
 }
+
+/** Guarded by `protection`, as it is where its owner says so on Today. */
+const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
+  ...resumeProtection({ ...resumed(left, millis(at)), wantedBy: [order.id] }, at),
+  noteProtection(left.id, at, { what: 'resumed', from: null, to: null, by: order.id }),
+];
 
 /** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
 export const isOwner = (user: UserId, token: string): Statement =>

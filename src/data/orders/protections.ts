@@ -29,6 +29,7 @@ type Body = Pick<
   | 'refused'
   | 'restoredAt'
   | 'targetsRestoredAt'
+  | 'expiredAt'
   | 'movedAt'
   | 'targetsAgainAt'
   | 'suspendedAt'
@@ -50,6 +51,7 @@ const UNTOUCHED: Body = {
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,
@@ -156,19 +158,23 @@ export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
   const side = intent.direction;
   if (side === null) return [];
   const isAll = positionAfter(order) === ZERO;
-  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll })];
+  // What it closes was held when it was decided on. One that the broker has made was submitted when it was found.
+  const at = order.submittedAt;
+  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll }, at)];
 }
 
 /** What targets have filled that rest, and nobody has said yet. */
-export const partlyStopped = (protection: Protection): Statement[] =>
+export const partlyStopped = (protection: Protection, now: Timestamp): Statement[] =>
   protection.legs.flatMap(({ filled, counted = ZERO }) =>
     filled === counted
       ? []
       : [
-          noteStopped(strategyOf(protection), protection.side, {
-            quantity: subtract(filled, counted),
-            isAll: false,
-          }),
+          noteStopped(
+            strategyOf(protection),
+            protection.side,
+            { quantity: subtract(filled, counted), isAll: false },
+            now,
+          ),
         ],
   );
 
@@ -253,48 +259,6 @@ export const troubledProtections = (db: Reads, user: UserId, limit: number): Pro
         order by created_at, id limit ${limit}`,
   );
 
-/** What the owner may have kept again: of real positions, at accounts that are not deleted. */
-export const leftProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
-  protectionsWhere(
-    db,
-    sql`where trading_account_id in (select id from trading_accounts where user_id = ${user} and deleted_at is null)
-          and state = 'left' and simulation = ${false} order by created_at, id limit ${limit}`,
-  );
-
-/**
- * Guarded by `protection`: it is left no longer, another one is kept for the position, or the account is gone. `protection`: as it is to be kept
- * from now on.
- */
-export const resumeProtection = (protection: Protection, now: Timestamp): Statement[] => [
-  must(
-    'protection',
-    sql`select 1 from trading_accounts where id = ${protection.accountId} and deleted_at is null`,
-  ),
-  must(
-    'protection',
-    sql`update protections set ended_at = null where id = ${protection.id} and state = 'left'
-          and version = ${protection.version}`,
-  ),
-  saveProtection(protection, now),
-];
-
-/** Nobody looks after them any more, and what stands at the broker stands: of one account, or of all. */
-export const leaveProtections = (
-  reason: string,
-  at: Timestamp,
-  account: AccountId | null = null,
-  { isReal = false }: { readonly isReal?: boolean } = {},
-): Statement =>
-  join(
-    [
-      sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
-            ended_at = ${at} where ended_at is null`,
-      ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
-      ...(isReal ? [sql`and simulation = ${false}`] : []),
-    ],
-    ' ',
-  );
-
 /** Users with one that is due, each once. */
 export async function usersWithDueProtection(db: Db, now: Timestamp, limit: number): Promise<UserId[]> {
   const rows = await db.all<{ user_id: UserId }>(
@@ -349,7 +313,7 @@ export async function countProtections(db: Reads): Promise<CountedProtections[]>
   }));
 }
 
-async function protectionsWhere(db: Reads, where: Statement): Promise<Protection[]> {
+export async function protectionsWhere(db: Reads, where: Statement): Promise<Protection[]> {
   const rows = await db.all<ProtectionRow>(join([sql`select * from protections`, where], ' '));
   return rows.map(toProtection);
 }

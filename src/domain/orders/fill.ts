@@ -38,7 +38,7 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
   const { status, fillPrice, fillQuantity } = state;
   const leg = legOf(order, key);
   if (isOutdated(leg, state)) return order;
-  const seen = withLeg(order, key, {
+  const seen = withLeg(tradedMore(order, leg, state, now), key, {
     status,
     fillPrice,
     fillQuantity,
@@ -57,6 +57,12 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
+
+/** A position may lag behind the last part as behind any other fill. */
+const tradedMore = (order: Order, leg: Leg | undefined, state: BrokerOrderState, now: number): Order =>
+  order.priced && compare(state.fillQuantity, leg?.fillQuantity ?? ZERO) > 0
+    ? { ...order, tradedAt: timestamp(now) }
+    : order;
 
 /** What rests may be filled bit by bit, for days: from its first part on it is protected, and its times count. */
 const isFirstPart = ({ priced }: Order, { fillQuantity }: BrokerOrderState): boolean =>
@@ -144,6 +150,8 @@ export type Verdict =
       readonly nextAt: Timestamp;
       readonly reason: string;
       readonly isFree?: boolean;
+      /** It may rest on. `seen`: the broker shows it, and whatever failed before counts no longer. */
+      readonly rests?: 'seen' | 'unseen';
     }
   | { readonly check: 'dead_letter'; readonly reason: string };
 
@@ -167,7 +175,8 @@ export function afterLook(
   const reason = reasonOf(look, stillOpen);
   if (mayYetRest(after, stillOpen, look, now)) {
     const nextAt = timestamp(nextLookAt(after, now, rules.requeueMs));
-    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true } };
+    const rests = look.seen === 'state' ? 'seen' : 'unseen';
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true, rests } };
   }
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };

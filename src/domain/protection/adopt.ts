@@ -83,6 +83,7 @@ export const anew = (protection: Protection): Protection => ({
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   targetsAgainAt: null,
   movedAt: null,
   closesFor: null,
@@ -120,6 +121,7 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
     refused: null,
     restoredAt: [],
     targetsRestoredAt: [],
+    expiredAt: [],
     legs:
       wish.targets === undefined
         ? protection.legs

@@ -149,6 +149,8 @@ export interface Protection {
   /** When the stop was put back after somebody else had taken it away or changed it; of the last hour. And when targets were. */
   readonly restoredAt: readonly Timestamp[];
   readonly targetsRestoredAt: readonly Timestamp[];
+  /** When a stop was found to have expired at the broker; of the last hour. */
+  readonly expiredAt: readonly Timestamp[];
   /** When the stop was last moved by itself. */
   readonly movedAt: Timestamp | null;
   /** A target was refused: it is tried again after this. */

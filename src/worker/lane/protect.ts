@@ -68,10 +68,16 @@ export interface ToKeep {
   readonly unprotected: 'close' | 'alert';
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** One that asks for a stop may have been filled, and nobody knows. */
+  readonly isUndecided: boolean;
   /** Something has happened, or may have. */
   readonly isTold: boolean;
+  /** Its owner wants it tried now, what was refused too. */
+  readonly isAsked: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
+  /** Entries of ours that the broker takes no stop beside are taken back; false: there are none, or they are there still. */
+  makeRoom?(): Promise<boolean>;
 }
 
 export interface Kept {
@@ -101,6 +107,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let quoted: Quoted | null = null;
   let waits = 0;
   let { isTold } = task;
+  const askedAt = task.isAsked ? clock.now() : null;
   const asked = new Set<string>();
 
   const factsNow = (): Facts => ({
@@ -110,7 +117,9 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     ...keptQuantities(instrument, line.capabilities),
     triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
+    isUndecided: task.isUndecided,
     isTold,
+    askedAt,
     isClosing: task.isClosing,
     unprotected: task.unprotected,
   });
@@ -259,6 +268,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       if (outcome.outcome === 'accepted') return taken(current, leg, outcome, from);
       const { why, words } = outcome;
       if (why === 'passed') return passed(current, leg, words, clock.now(), rules);
+      if (why === 'opposed' && (await hasRoom())) return unsent(current, leg);
       const without = from ? stuck(current, leg, from) : current;
       // One that is gone is looked for: it may have been filled.
       return why === 'gone' ? without : refused(without, leg, words, clock.now(), rules);
@@ -269,6 +279,12 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     }
   }
 
+  /** What was in the way may have been filled in the last moment. */
+  async function hasRoom(): Promise<boolean> {
+    held = null;
+    return (await task.makeRoom?.()) ?? false;
+  }
+
   async function placeTarget(leg: ProtectiveLeg): Promise<Protection> {
     const outcome = await line.place({
       ...targetOrder(leg, at),
@@ -276,6 +292,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       sendBefore: timestamp(clock.now() + rules.giveUpMs),
     });
     if (outcome.outcome === 'unknown') return current;
+    if (outcome.outcome === 'rejected' && outcome.isOpposed && (await hasRoom())) return unsent(current, leg);
     const { clientOrderId } = leg;
     return outcome.outcome === 'accepted'
       ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })

@@ -27,8 +27,11 @@ export async function takenIn(
   for (const order of toTakeIn(first, orders)) {
     const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
-    if (beginsAnew(order, before)) protection = anew(protection);
-    if (!order.wish) continue;
+    if (beginsAnew(order, before)) {
+      if (before && mayBeFilled(before)) protection = stillWantedBy(protection, order.id);
+      else protection = anew(protection);
+    }
+    if (!order.wish || isNeverFilled(order)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
     const filledAt = millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt);
@@ -37,6 +40,22 @@ export async function takenIn(
   }
   return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
 }
+
+/** Nobody knows: whoever was sent after it may have found nothing held, and added to the same position. */
+const mayBeFilled = (order: Order): boolean => !hasEnded(order.status) && entryOf(order) === null;
+
+/** Whether it began anew is judged once that is known. */
+const stillWantedBy = (protection: Protection, order: OrderId): Protection =>
+  protection.wantedBy.includes(order)
+    ? protection
+    : { ...protection, wantedBy: [...protection.wantedBy, order] };
+
+/** What is held is somebody else's. */
+const isNeverFilled = (order: Order): boolean =>
+  order.legs.some(({ leg }) => leg === 'entry') &&
+  hasEnded(order.status) &&
+  order.status !== 'filled' &&
+  entryOf(order) === null;
 
 /** At which price it was filled so far; null: nothing is known to be. */
 function entryOf(order: Order): Decimal | null {
