@@ -109,13 +109,13 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   'place-blindly': [
     {
       file: 'src/worker/lane/protect.ts',
-      find: "if (outcome.outcome === 'unknown') return current;\n      if",
-      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n      if",
+      find: "if (outcome.outcome === 'unknown') return current;\n      if (outcome.outcome === 'accepted')",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n      if (outcome.outcome === 'accepted')",
     },
     {
       file: 'src/worker/lane/protect.ts',
-      find: "if (outcome.outcome === 'unknown') return current;\n    const",
-      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    const",
+      find: "if (outcome.outcome === 'unknown') return current;\n    if",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    if",
     },
     {
       file: 'src/domain/protection/recognise.ts',
@@ -143,6 +143,22 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       file: 'src/domain/protection/follow.ts',
       find: 'return stop === null || isBetter(side, price, stop.price)',
       put: 'return stop === null || price !== stop.price',
+    },
+  ],
+  // An exit is made without taking back what rests in its symbol.
+  'leave-resting': [
+    {
+      file: 'src/domain/orders/waiting.ts',
+      find: 'if (first && !isCleared) return',
+      put: 'if (first && !isCleared && !isExit(order)) return',
+    },
+  ],
+  // Each delivery of a group's signal is taken for another one.
+  'group-again': [
+    {
+      file: 'src/app/orders/receive-webhook.ts',
+      find: 'const print = fingerprint(user.id, signal);',
+      put: "const print = group ? crypto.randomUUID().replaceAll('-', '') : fingerprint(user.id, signal);",
     },
   ],
 };

@@ -17,6 +17,8 @@ interface ExchangeOrder {
   readonly status: string;
   readonly fill_quantity: string;
   readonly fill_price: string | null;
+  /** Why it ended. */
+  readonly reason: string | null;
   readonly accepted_at: Timestamp;
   /** Of its last change: where it has ended, of its end. */
   readonly updated_at: Timestamp;
@@ -28,6 +30,12 @@ interface ExchangeRequest {
   readonly account: string;
   readonly client_order_id: string;
   readonly asker: string | null;
+  readonly symbol: string;
+  readonly side: 'buy' | 'sell';
+  readonly limit_price: string | null;
+  /** It was to wait until this price is there. */
+  readonly trigger_price: string | null;
+  readonly time_in_force: string | null;
   readonly send_before: string;
   readonly outcome: 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_taken';
   /** Why it was refused. */

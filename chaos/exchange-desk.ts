@@ -116,9 +116,11 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
   });
   const prices = await exchangePrices(db);
 
+  /** To be filled as they come, or not at all. */
+  const atOnce = new Set<string>();
   const restsMs = (account: AccountId, clientOrderId: string): number => {
     const { fillsAfterMs } = seatOf(account).traits;
-    return fillsAfterMs ? drawn(fillsAfterMs, 'fill', clientOrderId) : 0;
+    return fillsAfterMs && !atOnce.has(clientOrderId) ? drawn(fillsAfterMs, 'fill', clientOrderId) : 0;
   };
 
   const mannersOf = (account: AccountId): Manners => {
@@ -234,6 +236,7 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
     const broker = brokerOf(account);
     const instrument = await broker.resolve(symbol, PATIENT);
     if ('rejection' in instrument) return { outcome: 'rejected', rejection: instrument.rejection };
+    if (/^(ioc|fok)$/.test(order.timeInForce ?? '')) atOnce.add(order.clientOrderId);
     const { traits } = seatOf(account);
     const first = traits.refusesDuplicates === 'while_open' && (await look(account, order.clientOrderId));
     if (first && isResting(first)) return { outcome: 'duplicate', order: first, isAnswered: true };
@@ -374,9 +377,7 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
       await db.commit([noteLook(account, asker, lagMs)]);
     },
 
-    async noteDenial(account: AccountId, asker: string | null): Promise<void> {
-      await db.commit([noteDenial(account, asker)]);
-    },
+    noteDenial: (account: AccountId, asker: string | null) => db.commit([noteDenial(account, asker)]),
 
     ledger: () => readLedger(db),
 

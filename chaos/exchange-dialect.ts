@@ -12,7 +12,7 @@
 //      codes is what `tell` looks them up in, so that the compiler finds what is missing.
 //    - a stop that is to stand, or to stand elsewhere: `{ what: 'stop', account, stop, tell }`, the same way.
 //    - anything else: `{ what, account, answer }`. `look_up` is what became of orders, `positions` is written down as a look
-//      at the account, `other` the rest. `answer` asks the office and says it on the wire.
+//      at the account, `cancel` ends an order that rests, and its answer may be lost like an order's, `other` is the rest. `answer` asks the office and says it on the wire.
 //    - what is refused at the door (`turnedAway`): wrong signature, unknown key, stale time, no permission, another address.
 //    It only reads: nothing happens before `tell` or `answer` is called, for a fault may come first.
 // 3. `busy` is "too many requests" with the delay as that broker spells it; `down` is what it says when it cannot; `denied`
@@ -26,6 +26,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Manners } from '../src/broker/paper/rules.ts';
+import type { TimeInForce } from '../src/domain/capabilities.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/orders/order.ts';
@@ -68,6 +69,10 @@ export interface AskedOrder {
   readonly marginMode?: MarginMode;
   /** Fills at this price or better, and rests until then. */
   readonly limit?: Decimal;
+  /** Waits until the price is there, and is then an order at the market, or one with its limit. */
+  readonly trigger?: Decimal;
+  /** Of one with a price; without it, it rests until it is cancelled. */
+  readonly timeInForce?: TimeInForce;
   /** Beside `limit`: a stop of the same quantity, found by this order's id, that ends with it, as it ends with the stop. */
   readonly stop?: Decimal;
 }
@@ -150,6 +155,10 @@ export interface SeenOrder {
   readonly reason: string | null;
   /** null: at the market. */
   readonly limit: Decimal | null;
+  /** It waits until this price is there; null: it does not, or it was. */
+  readonly trigger: Decimal | null;
+  /** The trigger that it was sent with, also when it was there; null: none. */
+  readonly waitedFor: Decimal | null;
   readonly acceptedAt: number;
   readonly updatedAt: number;
 }
@@ -178,6 +187,8 @@ export const REFUSALS = [
   'no_position',
   'expired',
   'duplicate',
+  /** The price is beyond its trigger already. */
+  'would_trigger',
 ] as const;
 export type RefusalCode = (typeof REFUSALS)[number];
 
@@ -205,7 +216,7 @@ export interface OrderVisit {
 }
 
 export interface OtherVisit {
-  readonly what: 'look_up' | 'positions' | 'other';
+  readonly what: 'look_up' | 'positions' | 'cancel' | 'other';
   /** null: nobody's in particular. */
   readonly account: AccountId | null;
   answer(): Promise<Answer>;

@@ -24,7 +24,7 @@ export interface FaultOrder {
   /** All where there is none. */
   readonly accounts?: readonly string[];
   readonly askers?: readonly string[];
-  /** `orders`: the placing of orders and of stops; `stops`: of these only; `look_ups`: what became of them. */
+  /** `orders`: the placing of orders and of stops, and what ends an order; `stops`: of these only; `look_ups`: what became of them. */
   readonly calls?: 'all' | 'orders' | 'stops' | 'look_ups';
   readonly probability?: number;
   readonly seed?: number;

@@ -4,6 +4,7 @@
 import type { BrokerOrderState, TriggerBy } from '../src/broker/broker.ts';
 import type { Book, PaperOrder, PaperStop, StopChanges } from '../src/broker/paper/ledger.ts';
 import { type Db, type Statement, sql } from '../src/data/engine/db.ts';
+import type { TimeInForce } from '../src/domain/capabilities.ts';
 import { type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, type Timestamp } from '../src/domain/ids.ts';
 import type { Side } from '../src/domain/orders/order.ts';
@@ -20,6 +21,8 @@ export interface Arrival {
   readonly reduceOnly: boolean;
   readonly sendBefore: Timestamp;
   readonly limit?: Decimal;
+  readonly trigger?: Decimal;
+  readonly timeInForce?: TimeInForce;
   /** Of the stop that is to stand beside it. */
   readonly stop?: Decimal;
 }
@@ -29,10 +32,10 @@ export type Outcome = 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_take
 
 export const journalLine = (arrival: Arrival, outcome: Outcome, code: string | null): Statement =>
   sql`insert into exchange_requests (arrived_at, account, client_order_id, asker, symbol, side, quantity,
-        reduce_only, limit_price, stop_price, send_before, outcome, code)
+        reduce_only, limit_price, trigger_price, time_in_force, stop_price, send_before, outcome, code)
       values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
         ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.reduceOnly}, ${arrival.limit ?? null},
-        ${arrival.stop ?? null}, ${arrival.sendBefore}, ${outcome}, ${code})`;
+        ${arrival.trigger ?? null}, ${arrival.timeInForce ?? null}, ${arrival.stop ?? null}, ${arrival.sendBefore}, ${outcome}, ${code})`;
 
 export async function readLedger(db: Db) {
   // All of them are read in one turn of the event loop, in which nothing is written.
@@ -40,7 +43,7 @@ export async function readLedger(db: Db) {
     await Promise.all([
       db.all<OrderRow>(
         sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, status,
-            fill_quantity, fill_price, accepted_at, updated_at
+            fill_quantity, fill_price, reason, accepted_at, updated_at
           from paper_orders order by rowid`,
       ),
       db.all<{ account: string; positions: string }>(
@@ -105,6 +108,8 @@ create table if not exists exchange_requests (
   quantity text not null,
   reduce_only integer not null,
   limit_price text,
+  trigger_price text,
+  time_in_force text,
   stop_price text,
   send_before text not null,
   outcome text not null,
@@ -204,6 +209,7 @@ interface OrderRow {
   status: BrokerOrderState['status'];
   fill_quantity: string;
   fill_price: string | null;
+  reason: string | null;
   accepted_at: Timestamp;
   updated_at: Timestamp;
 }
@@ -219,6 +225,8 @@ interface RequestRow {
   quantity: string;
   reduce_only: number;
   limit_price: string | null;
+  trigger_price: string | null;
+  time_in_force: TimeInForce | null;
   stop_price: string | null;
   send_before: Timestamp;
   outcome: Outcome;

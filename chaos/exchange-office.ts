@@ -51,6 +51,8 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
     markets ? markets.find((each) => each.symbol === symbol) : itself(symbol);
   const listedOf = (engine: string): Listed | undefined =>
     markets ? markets.find((each) => each.of === engine && !each.isSuspended) : itself(engine);
+  /** Of what was sent to wait for a price, by its id and symbol: the engine forgets it when the price is there. */
+  const triggers = new Map<string, Decimal>();
   const digest = (brokerRef: string) => brokerRef.slice(PREFIX.length);
 
   function seen(order: PaperOrder): SeenOrder {
@@ -68,6 +70,8 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       fee: order.fee && rounded(order.fee),
       reason: order.reason,
       limit: order.limit,
+      trigger: order.trigger,
+      waitedFor: triggers.get(`${clientIdOf(order)} ${order.symbol}`) ?? order.trigger,
       acceptedAt: millis(order.acceptedAt),
       updatedAt: millis(order.updatedAt),
     };
@@ -124,8 +128,9 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         'below_minimum',
         `${order.quantity} is less than ${market.min}, or than ${market.minValue}`,
       );
-    if (markets && order.limit !== undefined && !isOnStep(order.limit, market.tick))
-      return refused('off_step', `the price ${order.limit} is not a multiple of ${market.tick}`);
+    for (const price of [order.limit, order.trigger])
+      if (markets && price !== undefined && !isOnStep(price, market.tick))
+        return refused('off_step', `the price ${price} is not a multiple of ${market.tick}`);
     if (order.reduceOnly && order.marginMode && order.marginMode !== standing.marginMode)
       return refused('no_position', `nothing is held with ${order.marginMode} margin`);
     return null;
@@ -224,6 +229,8 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         reduceOnly: order.reduceOnly,
         sendBefore: timestamp(order.sendBefore - aheadMs()),
         ...(order.limit !== undefined && { limit: order.limit }),
+        ...(order.trigger !== undefined && { trigger: order.trigger }),
+        ...(order.timeInForce !== undefined && { timeInForce: order.timeInForce }),
         ...(order.stop !== undefined && { stop: order.stop }),
       };
     },
@@ -280,6 +287,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         await desk.note(arrival, 'rejected', refusal.code);
         return { taken: refusal, isNew: false, isAnswered: true };
       }
+      if (arrival.trigger) triggers.set(`${arrival.clientOrderId} ${arrival.symbol}`, arrival.trigger);
       const placed = await desk.take(arrival);
       if ('rejection' in placed) {
         const { code, message } = placed.rejection;
@@ -317,6 +325,8 @@ const itself = (symbol: string): Listed => ({
 });
 
 function refusalCode(code: string): RefusalCode {
+  // Its ticks were looked at before.
+  if (code === 'invalid_price') return 'would_trigger';
   const known = REFUSALS.find((each) => each === code);
   if (!known) throw new Error(`the engine refused an order for ${code}`);
   return known;

@@ -48,6 +48,8 @@ export const paper: Dialect = {
       fee: null,
       reason: null,
       limit: null,
+      trigger: null,
+      waitedFor: null,
       acceptedAt: 0,
       updatedAt: 0,
     }),
@@ -89,6 +91,7 @@ const KINDS: Readonly<Record<string, OtherVisit['what']>> = {
   'GET references/': 'look_up',
   'GET stops/': 'look_up',
   'GET positions': 'positions',
+  'POST cancel': 'cancel',
 };
 
 function tell(clientOrderId: string, taken: Taken): Answer {

@@ -3,6 +3,7 @@
 
 import { Type } from 'typebox';
 import type { Broker, Capabilities, Instrument, OpenOrder, Position, Quote } from '../src/broker/broker.ts';
+import { TIMES_IN_FORCE } from '../src/domain/capabilities.ts';
 import { type Decimal, parseDecimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import { exactly, read } from './exchange-control.ts';
@@ -28,15 +29,16 @@ const Order = exactly({
   quantity: amount,
   reduce_only: Type.Boolean(),
   limit: Type.Optional(amount),
+  trigger: Type.Optional(amount),
+  time_in_force: Type.Optional(Type.Enum([...TIMES_IN_FORCE])),
   stop: Type.Optional(amount),
   send_before: Type.Refine(Type.Unsafe<Timestamp>(Type.String()), isTime),
 });
 
 export function readOrder(body: unknown): AskedOrder {
-  const { client_order_id, symbol, side, quantity, reduce_only, send_before, limit, stop } = read(
-    Order,
-    body,
-  );
+  const asked = read(Order, body);
+  const { client_order_id, symbol, side, quantity, reduce_only, send_before } = asked;
+  const { limit, trigger, time_in_force, stop } = asked;
   return {
     clientOrderId: client_order_id,
     symbol,
@@ -45,6 +47,8 @@ export function readOrder(body: unknown): AskedOrder {
     reduceOnly: reduce_only,
     sendBefore: millis(send_before),
     ...(limit !== undefined && { limit }),
+    ...(trigger !== undefined && { trigger }),
+    ...(time_in_force !== undefined && { timeInForce: time_in_force }),
     ...(stop !== undefined && { stop }),
   };
 }

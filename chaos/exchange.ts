@@ -35,6 +35,9 @@ interface ExchangeOptions {
   readonly dialect?: Dialect;
 }
 
+/** The answer to a cancel is lost as one to an order is. */
+const CALLS = { look_up: 'look_ups', cancel: 'orders', positions: 'other', other: 'other' } as const;
+
 const MOST_CHARACTERS = 65_536;
 
 /** Who sent a request, and when it came. */
@@ -176,7 +179,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     asker: string | null,
     response: ServerResponse,
   ): Promise<void> {
-    const call = what === 'look_up' ? 'look_ups' : 'other';
+    const call = CALLS[what];
     const trouble = faults.meet({ account, asker, call });
     if (!(await getsThrough(trouble, response))) return turnAway(trouble, { account, asker }, response);
     const said = await desk.lagging(trouble.lagMs, answer);
@@ -316,6 +319,8 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       .finally(() => underWay.delete(served));
     underWay.add(served);
   });
+  // Who comes back after a while on a busy machine is not to meet a connection that is just being closed.
+  server.keepAliveTimeout = 60_000;
   server.on('upgrade', (request, socket, head) => streams.upgrade(request, socket, head));
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

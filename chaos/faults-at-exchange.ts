@@ -1,9 +1,9 @@
 // What goes wrong at the exchange: for everybody in part of the calls, or for some accounts altogether.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Desk } from './desks.ts';
 import type { FaultOrder } from './exchange-faults.ts';
 import { type Fault, type Tools, TRAP_MS, withOutage } from './scene.ts';
-import type { Desk } from './traffic.ts';
 
 /** After this it may be asked again, where it says nothing else. */
 const BUSY_MS = 1_000;

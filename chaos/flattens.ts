@@ -1,8 +1,8 @@
 // Now and then a user pulls the kill switch, and lets go of it a moment later.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Desk } from './desks.ts';
 import type { Owners } from './owners.ts';
-import type { Desk } from './traffic.ts';
 
 export interface Flatten {
   readonly desk: Desk;

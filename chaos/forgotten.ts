@@ -2,9 +2,9 @@
 // reached us. Only its ledger can say that this is so.
 
 import { type ClientOrderId, millis } from '../src/domain/ids.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import type { Records } from './records.ts';
-import type { Desk } from './traffic.ts';
 
 /** Between clocks: so much sooner its "no" is no longer believed. */
 const APART_MS = 5_000;

@@ -1,8 +1,8 @@
 // Now and then somebody takes a stop of ours away at the exchange, or moves it, and tells nobody.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Desk } from './desks.ts';
 import type { ExchangeControl } from './exchange-client.ts';
-import type { Desk } from './traffic.ts';
 
 const LEAST_PAUSE_MS = 300;
 const MOST_PAUSE_MS = 2_500;

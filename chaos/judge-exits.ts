@@ -14,10 +14,12 @@ import {
 } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import { hasEnded, type OrderError, type OrderIntent } from '../src/domain/orders/order.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import type { Flatten } from './flattens.ts';
 import {
   type Finding,
+  isCancel,
   isProtect,
   isProtective,
   keyOf,
@@ -25,7 +27,7 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
-import type { Desk, Signal } from './traffic.ts';
+import type { Signal } from './traffic.ts';
 
 /** What happened so shortly before a look may be in it or not. */
 const MOMENT_MS = 100;
@@ -171,7 +173,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     const legs = legsOf.get(row.order_id) ?? [];
     // What a stop or a target of ours has closed, the exchange has.
     if (legs.some(({ client_order_id: id }) => isProtective(id))) continue;
-    if (isProtect(row) && row.status === 'done') continue;
+    if ((isProtect(row) || isCancel(row)) && row.status === 'done') continue;
     const { operation, target } = JSON.parse(row.intent) as OrderIntent;
     if (operation !== 'PLACE_ENTRY_ORDER' || target || legs.some(({ leg }) => leg === 'exit')) checked++;
     const problem = problemOf(row, legs, row.ended_at);
@@ -195,6 +197,7 @@ const HOLDS_BACK_ENTRIES: ReadonlySet<string> = new Set([
   'out_of_sync',
   'stopped_out',
   'invalid_protection',
+  'invalid_price',
 ]);
 
 /** When an order's time began, by the runner's clock. */

@@ -5,10 +5,11 @@ import { add, compare, type Decimal, decimal, negate, sign, subtract, ZERO } fro
 import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
 import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { holdings } from './judge-exits.ts';
 import { type Finding, firstDeliveries, isProtective, type OrderRow, type Records } from './records.ts';
-import type { Desk, Signal } from './traffic.ts';
+import type { Signal } from './traffic.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
 
@@ -104,7 +105,12 @@ export function judgePlans(
     );
     const certain = before.filter((order) => millis(order.accepted_at) < look.at - MOMENT_MS);
     const planned = decimal(row.position_before);
-    const known = protective.during(place, look.at - look.lag_ms - ASKING_MS, look.at);
+    // Where its close had found less than it was sent for, its record says what was held when its entry was planned.
+    const entry = own.find(({ leg }) => leg === 'entry');
+    const isRebased = first.leg === 'exit' && first.status !== 'filled';
+    const opened = isRebased && entry ? taken.get(entry.client_order_id) : undefined;
+    const upTo = Math.max(look.at, opened?.arrived_at ?? look.at);
+    const known = protective.during(place, look.at - look.lag_ms - ASKING_MS, upTo);
     const isSum = (of: readonly ExchangeOrder[]) => known.some((traded) => planned === add(sum(of), traded));
     if (isSum(before) || isSum(certain)) continue;
     // An exit takes what is held at once, whatever of ours is still to be filled beside it.

@@ -1,77 +1,40 @@
 // Whether positions were protected, by the exchange's own ledger: no stop was missing for longer than it may be, none was one too
 // many, none opened anything or gave way by itself, and what they closed is told once and stays closed.
-//
-// The clock of what may last stands still while the exchange gives an account no answer, and while no host has what it needs: those
-// spans are the runner's own record. A host that dies costs a takeover more, and nothing else is an excuse.
 
 import { decimal, sign } from '../src/domain/decimal.ts';
 import { hasEnded } from '../src/domain/orders/order.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
-import { refusedForGood } from './judge-exits.ts';
+import { lastingIn, TAKEOVER_MS, THEN_MS, type TimeEvidence } from './judge-lasting.ts';
 import { isWithin, tradesOf } from './judge-positions.ts';
 import { judgeStoppedOut } from './judge-stopped-out.ts';
 import { type Bare, type Lasting, type Lives, livesOf } from './protected-lives.ts';
 import { type Finding, isProtective, type OrderRow, type Records } from './records.ts';
-import type { Outage } from './scene.ts';
-import type { Desk, Signal } from './traffic.ts';
+import type { Signal } from './traffic.ts';
 
-export interface ProtectionEvidence {
+export interface ProtectionEvidence extends TimeEvidence {
   readonly desks: readonly Desk[];
   readonly signals: readonly Signal[];
-  readonly ledger: ExchangeLedger;
   readonly records: Records;
-  readonly outages: readonly Outage[];
-  /** When a worker host died, or stood still. */
-  readonly deaths: readonly number[];
-  readonly times: { readonly leaseMs: number; readonly protectMs: number; readonly sweepMs: number };
   /** Whose stops reserve what they would close. */
   readonly reserving: ReadonlySet<string>;
-  /** When credentials that were refused for good were verified again. */
-  readonly verifiedAt: number;
-  /** When the ledger was read. */
-  readonly until: number;
 }
 
 /** Two stops of one position, while one takes the other's place. */
 const DOUBLE_MS = 5_000;
-/** After a sweep, or a lease: until all of it is done. */
-const THEN_MS = 5_000;
-const TAKEOVER_MS = 2_000;
 /** Where an exit needs what a stop reserves, and dies: so long it is waited for. */
 const SUSPENDED_MS = 15_000;
 
 export function judgeProtection(evidence: ProtectionEvidence): Finding[] {
   const { ledger, records, times, reserving } = evidence;
   const lives = livesOf(evidence);
-  const clock = clockOf(evidence);
   const { sweepMs, protectMs, leaseMs } = times;
   const takeoverMs = leaseMs + TAKEOVER_MS;
   const afterFill = protectMs + takeoverMs;
   const afterTaken = ({ account }: Lasting) =>
     THEN_MS + (reserving.has(account) ? Math.max(sweepMs, SUSPENDED_MS) : sweepMs);
   const since = (what: Bare['since']) => lives.bare.filter((each) => each.since === what);
-  const lasting = (
-    invariant: string,
-    all: readonly Lasting[],
-    bound: (each: Lasting) => number,
-    // The bound has one takeover in it.
-    allowed = 0,
-  ): Finding => {
-    const judged = all.map((each) => {
-      const extra = Math.max(0, clock.deaths(each) - allowed) * takeoverMs;
-      return { each, ms: clock.counted(each), most: bound(each) + extra };
-    });
-    const longest = judged.reduce((most, { ms }) => Math.max(most, ms), 0);
-    const least = Math.min(...all.map(bound), bound({ account: '' } as Lasting));
-    return {
-      invariant: `${invariant}: ${seconds(longest)} at most, ${seconds(least)} allowed`,
-      kind: 'other',
-      checked: all.length,
-      problems: judged
-        .filter(({ ms, most }) => ms > most)
-        .map(({ each, ms, most }) => tellLasting(each, ms, most)),
-    };
-  };
+  const lasting = lastingIn(evidence);
   return [
     lasting('a stop that is wanted stands soon after the fill', since('fill'), () => afterFill, 1),
     lasting('a stop that was taken away is put back, or the position closed', since('taken'), afterTaken),
@@ -85,36 +48,6 @@ export function judgeProtection(evidence: ProtectionEvidence): Finding[] {
     judgeStoppedOut(evidence),
   ];
 }
-
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-
-const tellLasting = ({ account, symbol, side, from, to, what }: Lasting, ms: number, most: number): string =>
-  `${account} ${symbol} ${side} for ${seconds(ms)} of ${seconds(to - from)}, and ${seconds(most)} are allowed, from ${new Date(from).toISOString()}: ${what}`;
-
-/** How much of a time counts, and how many hosts died in it. */
-function clockOf({ outages, deaths, ledger, verifiedAt }: ProtectionEvidence) {
-  const refused = [...refusedForGood(ledger)].map(([account, from]) => ({
-    ...{ from, to: verifiedAt, accounts: [account] },
-  }));
-  const all = [...outages, ...refused].toSorted((a, b) => a.from - b.from);
-  return {
-    counted({ account, from, to }: Pick<Lasting, 'account' | 'from' | 'to'>): number {
-      let [at, sum] = [from, 0];
-      for (const outage of all) {
-        if (outage.accounts && !outage.accounts.includes(account)) continue;
-        if (outage.to <= at || outage.from >= to) continue;
-        sum += Math.max(0, outage.from - at);
-        at = Math.max(at, outage.to);
-      }
-      return sum + Math.max(0, to - at);
-    },
-    deaths: ({ from, to }: Pick<Lasting, 'from' | 'to'>): number =>
-      deaths.filter((at) => at <= to && at >= from - DEATH_FELT_MS).length,
-  };
-}
-
-/** A host that died just before is not followed by another at once. */
-const DEATH_FELT_MS = 3_000;
 
 function judgeDropped({ dropped, placed }: Lives): Finding {
   return {

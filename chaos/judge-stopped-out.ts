@@ -4,10 +4,11 @@
 import { decimal, sign } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import type { OrderIntent } from '../src/domain/orders/order.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { tradesOf } from './judge-positions.ts';
 import { type Finding, isProtective, keyOf, type OrderRow, type Records } from './records.ts';
-import type { Desk, Signal } from './traffic.ts';
+import type { Signal } from './traffic.ts';
 
 interface Evidence {
   readonly desks: readonly Desk[];

@@ -15,6 +15,7 @@ import {
   judgeFlattens,
   refusedForGood,
 } from './judge-exits.ts';
+import { judgeGroups } from './judge-groups.ts';
 import {
   judgeClosings,
   judgeNothingHeld,
@@ -23,6 +24,7 @@ import {
   judgeStrategies,
 } from './judge-positions.ts';
 import { judgeProtection, type ProtectionEvidence } from './judge-protection.ts';
+import { judgeResting, type RestingEvidence } from './judge-resting.ts';
 import { judgeOverlaps, judgeSequence } from './judge-sequence.ts';
 import {
   type Finding,
@@ -33,9 +35,11 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
+import type { TeamSignal } from './teams.ts';
 import { type Delivery, isToComeAgain, nameOfSignal, type Signal } from './traffic.ts';
 
-export interface Evidence extends ExitEvidence, ProtectionEvidence {
+export interface Evidence extends ExitEvidence, ProtectionEvidence, RestingEvidence {
+  readonly teamSignals: readonly TeamSignal[];
   /** Legs that the exchange cannot tell us about any more, by client order id. */
   readonly forgotten: ReadonlySet<string>;
   /** Whose credentials counted as refused, before their users verified them again. */
@@ -77,6 +81,8 @@ export async function judge(evidence: Evidence): Promise<Finding[]> {
     judgeFlattens(evidence),
     judgeCredentials(desks, evidence.refused, ledger),
     ...judgeProtection(evidence),
+    ...judgeResting(evidence),
+    ...judgeGroups(evidence),
     judgeAuditEntries(records),
     await judgeChain(db),
   ];

@@ -5,7 +5,7 @@ import { hashToken } from '../src/app/identity/tokens.ts';
 import { type Db, sql } from '../src/data/engine/db.ts';
 import { insertApiKey } from '../src/data/identity/api-keys.ts';
 import { timestamp } from '../src/domain/ids.ts';
-import type { Desk } from './traffic.ts';
+import type { Desk } from './desks.ts';
 
 const KEY = 'the-key-of-the-operator-of-this-very-run';
 const ANSWER_MS = 20_000;

@@ -4,6 +4,7 @@ import { type Db, sql } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import type { AccountId, Timestamp } from '../src/domain/ids.ts';
 import type { OrderStatus } from '../src/domain/orders/order.ts';
+import type { Priced } from '../src/domain/orders/priced.ts';
 import type { Signal } from './traffic.ts';
 
 export interface Finding {
@@ -31,6 +32,11 @@ export interface OrderRow {
   fill_quantity: string | null;
   /** What it asks to be protected with, as JSON; null: nothing. */
   wish: string | null;
+  fingerprint: string | null;
+  /** What an entry waits for; null: it is at the market. */
+  priced: Priced | null;
+  /** Whose group's signal it came from. */
+  group_id: string | null;
   /** Of what a protection closed: why. */
   exit_reason: string | null;
   submitted_at: Timestamp;
@@ -58,6 +64,17 @@ export interface Records {
   readonly legs: readonly LegRow[];
   readonly audited: readonly { resource_id: string }[];
   readonly openChecks: readonly { order_id: string; state: string }[];
+  /** What became of groups' signals at their members. */
+  readonly memberEnds: readonly MemberEnd[];
+}
+
+export interface MemberEnd {
+  readonly signal_id: string;
+  readonly group_id: string;
+  readonly trading_account_id: string;
+  readonly order_id: string | null;
+  /** Why it was refused. */
+  readonly code: string | null;
 }
 
 /** Notes when an order ends: our own processes may have any time. */
@@ -74,8 +91,15 @@ create trigger chaos_end after update on order_history for each row
   execute function chaos_end();
 `;
 
-/** Of an order that a signal made: the signal's. By its quantity, or by what it asks to be protected with. */
-export function keyOf({ trading_account_id: account, action, quantity, wish }: OrderRow): string {
+/** Of an order that a signal made: the signal's. By its quantity, by what it asks to be protected with, or by its fingerprint. */
+export function keyOf({
+  trading_account_id: account,
+  action,
+  quantity,
+  wish,
+  fingerprint,
+}: OrderRow): string {
+  if (action === 'cancel') return `${account} ${fingerprint}`;
   if (action !== 'protect') return `${account} ${decimal(quantity)}`;
   const { own } = JSON.parse(wish ?? '{}') as { own?: object };
   return `${account} protect ${JSON.stringify(own)}`;
@@ -83,6 +107,8 @@ export function keyOf({ trading_account_id: account, action, quantity, wish }: O
 
 /** It moves what protects a position, and trades nothing. */
 export const isProtect = ({ action }: Pick<OrderRow, 'action'>): boolean => action === 'protect';
+/** It takes back entries that rest, and trades nothing. */
+export const isCancel = ({ action }: Pick<OrderRow, 'action'>): boolean => action === 'cancel';
 
 /** A stop or a target of ours, or what such a stop became, by its id at the exchange or with us. */
 export const isProtective = (clientOrderId: string): boolean =>
@@ -98,10 +124,10 @@ export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) =
 
 /** `listingOf`: the exchange's name for a symbol of ours. */
 export async function readRecords(db: Db, listingOf: (symbol: string) => string): Promise<Records> {
-  const [orders, legs, audited, openChecks] = await Promise.all([
-    db.all<OrderRow>(
+  const [orders, legs, audited, openChecks, memberEnds] = await Promise.all([
+    db.all<Omit<OrderRow, 'priced'> & { priced: string | null }>(
       sql`select o.order_id, user_id, source, trading_account_id, symbol, action, intent, quantity, status, error,
-            broker_refs, position_before, fill_quantity, wish, exit_reason, submitted_at, deadline_at, e.at as ended_at
+            broker_refs, position_before, fill_quantity, wish, priced, fingerprint, group_id, exit_reason, submitted_at, deadline_at, e.at as ended_at
           from order_history o left join chaos_ends e on e.order_id = o.order_id`,
     ),
     db.all<Omit<LegRow, 'leg' | 'nth'> & { leg: string }>(
@@ -116,14 +142,19 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
     db.all<{ order_id: string; state: string }>(
       sql`select order_id, state from fill_checks where state <> 'done'`,
     ),
+    db.all<MemberEnd>(
+      sql`select m.signal_id, s.group_id, m.trading_account_id, m.order_id, m.code
+          from signal_members m join signals s on s.id = m.signal_id where s.fingerprint is not null`,
+    ),
   ]);
   const listed = orders.map((order) => ({
     ...order,
     symbol: listingOf(order.symbol),
+    priced: order.priced === null ? null : (JSON.parse(order.priced) as Priced),
     // It is told as text.
     ended_at: order.ended_at === null ? null : Number(order.ended_at),
   }));
-  return { orders: listed, legs: legs.map(numbered), audited, openChecks };
+  return { orders: listed, legs: legs.map(numbered), audited, openChecks, memberEnds };
 }
 
 /** It is saved as `exit`, `exit 2` and so on. */

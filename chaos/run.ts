@@ -22,19 +22,22 @@ import { startRedis } from '../test/servers/redis.ts';
 import { brokenBuild } from './breaks.ts';
 import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
 import { dealWithAllHands } from './deal.ts';
+import { type Desk, openDesks } from './desks.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
 import { FAULTS } from './faults.ts';
 import { startFlattens } from './flattens.ts';
 import { forgottenLegs, namelessLegs, withOurIds } from './forgotten.ts';
 import { startHands } from './hands.ts';
-import { judge } from './judge.ts';
+import { type Evidence, judge } from './judge.ts';
+import { tellGroups } from './judge-groups.ts';
+import { tellResting } from './judge-resting.ts';
 import { measureHang } from './latency.ts';
 import { startMarket } from './market.ts';
 import { makeOwners, readPositions, verifyRefused } from './owners.ts';
 import { startPostgres } from './postgres.ts';
 import { type Finding, NOTE_ENDS, readRecords } from './records.ts';
 import type { Scene } from './scene.ts';
-import { type Desk, openDesks, stanceOf, startTraffic } from './traffic.ts';
+import { stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -81,7 +84,7 @@ async function main(): Promise<boolean> {
     await migrate(db, Date.now());
     await db.script(NOTE_ENDS);
     const venue = await venueOf(options.broker);
-    const desks = await openDesks(db, Number(options.users), { venue, key: SEALING_KEY });
+    const { desks, teams } = await openDesks(db, Number(options.users), { venue, key: SEALING_KEY });
     const owners = await makeOwners(db, desks);
     const cluster = await openCluster({
       folder,
@@ -114,6 +117,7 @@ async function main(): Promise<boolean> {
     });
     const traffic = startTraffic({
       desks,
+      teams,
       apis: cluster.apis,
       random: seeded(seed + 1),
       rate: Number(options.rate),
@@ -162,6 +166,7 @@ async function main(): Promise<boolean> {
     const evidence = {
       desks,
       signals,
+      teamSignals: traffic.teamSignals,
       flattens,
       jumps: scene.jumps,
       refused,
@@ -190,7 +195,7 @@ async function main(): Promise<boolean> {
       checked: desks.length,
       problems: [...unheard, ...positions.problems],
     });
-    return await report({ seed, minutes, faults, signals, touched, findings, db, exchange });
+    return await report({ seed, minutes, faults, touched, findings, db, exchange, evidence });
   } finally {
     for (const close of closers.reverse())
       await Promise.resolve(close()).catch((fault) => log(String(fault)));
@@ -302,13 +307,14 @@ async function report(found: {
   seed: number;
   minutes: number;
   faults: ReadonlyMap<string, number>;
-  signals: Awaited<ReturnType<ReturnType<typeof startTraffic>['stop']>>;
   touched: { readonly removed: number; readonly moved: number };
   findings: readonly Finding[];
   db: Db;
   exchange: ExchangeControl;
+  evidence: Omit<Evidence, 'db'>;
 }): Promise<boolean> {
-  const { seed, minutes, faults, signals, touched, findings, db, exchange } = found;
+  const { seed, minutes, faults, touched, findings, db, exchange, evidence } = found;
+  const { signals } = evidence;
   const total = [...faults.values()].reduce((sum, count) => sum + count, 0);
   console.log(`\nfaults injected: ${total}`);
   for (const [what, count] of [...faults].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -339,6 +345,9 @@ async function report(found: {
     sql`select exit_reason, count(*) as orders from order_history where exit_reason is not null group by exit_reason`,
   );
   console.log(`  closed by protection: ${tell(closed.map((each) => [each.exit_reason, each.orders]))}`);
+
+  console.log(`  entries that rest: ${tellResting(evidence)}`);
+  console.log(`  groups: ${tellGroups(evidence)}`);
 
   console.log('\ninvariants');
   for (const { invariant, checked, problems } of findings) {

@@ -2,9 +2,9 @@
 
 import type { RedisServer } from '../test/servers/redis.ts';
 import type { Cluster } from './cluster.ts';
+import type { Desk } from './desks.ts';
 import type { ExchangeControl } from './exchange-client.ts';
 import type { Postgres } from './postgres.ts';
-import type { Desk } from './traffic.ts';
 
 export interface Scene {
   readonly cluster: Cluster;

@@ -1,36 +1,19 @@
-// The users and their signals, sent as a charting platform sends them: an alert without an answer, or with one that asks for it, is
+// The users' signals, sent as a charting platform sends them: an alert without an answer, or with one that asks for it, is
 // sent again as it was; some are delivered twice at once, and some once more long after.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Db, sql } from '../src/data/engine/db.ts';
-import type { User } from '../src/data/identity/users.ts';
 import { type Decimal, decimal, ZERO } from '../src/domain/decimal.ts';
-import type { PublicJwk } from '../src/domain/identity/sealed.ts';
-import type { AccountId } from '../src/domain/ids.ts';
-import { timestamp } from '../src/domain/ids.ts';
+import { type AccountId, timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/orders/result.ts';
 import { readWish, wishJson } from '../src/domain/protection/wish.ts';
-import { ACTIONS, makeTrader, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
-import type { Traits } from './exchange-traits.ts';
+import { readBody, readSignal } from '../src/domain/signals/signal.ts';
+import { fingerprint } from '../src/domain/signals/webhook.ts';
+import { ACTIONS, webhookPath } from '../test/orders/kill-harness.ts';
+import type { Desk, Team } from './desks.ts';
+import { cancelFields, nextPriced, pricedFields } from './priced.ts';
+import { partOf, type TeamAnswer, type TeamSignal, tradedBy } from './teams.ts';
 import type { Venue } from './venue.ts';
 import { entryWish, protectWish } from './wishes.ts';
-
-/** One account. Every user has two. */
-export interface Desk {
-  readonly name: string;
-  readonly trader: Trader;
-  readonly traits: Traits;
-  /** How its book behaves. */
-  readonly paper: object;
-  /** Every order is filled as it comes, or a moment later; otherwise it rests, or is refused. */
-  readonly isFilling: boolean;
-  /** Where its strategy stands, by symbol, which says so with every alert; null: its alerts say only what to do. */
-  readonly strategy: Map<string, number> | null;
-  /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
-  readonly burst: number;
-  /** Many of its entries ask for stops and targets. The others are as they would be if there were none of that. */
-  readonly protects: boolean;
-}
 
 export interface Delivery {
   readonly api: string;
@@ -46,7 +29,7 @@ export interface Signal {
   /** As the exchange lists it. */
   readonly symbol: string;
   readonly action: string;
-  /** Zero: it is a `protect`. */
+  /** Zero: it trades nothing. */
   readonly quantity: Decimal;
   /** What no other signal of the account has; see `keyOf` of an order's row. */
   readonly key: string;
@@ -58,12 +41,9 @@ export interface Signal {
 export const nameOfSignal = ({ action, quantity, symbol, desk }: Signal): string =>
   `${action} ${quantity} ${symbol} of ${desk.name}`;
 
-const CASH = { starting_cash: 1e12 };
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
 const ANSWER_MS = 12_000;
-/** As at the end of a bar: several strategies of one user speak within a moment, about one symbol. */
-const BURST = 5;
 const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
@@ -92,101 +72,48 @@ const STAYING_IN = [...ACTIONS, ...ENTRIES, ...ENTRIES];
 const outOf = ({ action }: Signal) =>
   action === 'buy' || action === 'long_entry' ? OUT_OF_LONG : OUT_OF_SHORT;
 
+const EXITS = [...OUT_OF_LONG, ...OUT_OF_SHORT];
+const TO_BUY = [{ action: 'buy' }, { action: 'long_entry' }];
+const TO_SELL = [{ action: 'sell' }, { action: 'short_entry' }];
+/** A group's signal is to be met again often. */
+const AGAIN_TO_TEAM = 0.4;
+
+interface Answered {
+  readonly answer: { readonly status: number } | null;
+}
+
+/** By which a signal without a quantity is known again in its order's row. */
+function printOf({ trader }: Desk, body: string): string {
+  const reading = readSignal(readBody(Buffer.from(body)), { simulation: false });
+  if ('problem' in reading) throw new Error(reading.problem);
+  return `${fingerprint(trader.user.id, reading.signal)}`;
+}
+
 /** Nobody has judged it: the service was at fault, or had not got all of it in time. */
 export const isToComeAgain = ({ status }: { readonly status: number }): boolean =>
   status >= 500 || status === 408;
-
-/**
- * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
- * exchange; their second accounts are without reduce-only there, and those of the others with a careless broker.
- */
-export async function openDesks(
-  db: Db,
-  users: number,
-  { venue, key }: { venue: Venue; key: PublicJwk },
-): Promise<Desk[]> {
-  const kinds: readonly (readonly [string, object, boolean])[] = [
-    ['well', { latency_ms: 5 }, true],
-    ['well', { latency_ms: 0 }, true],
-    ['well', { latency_ms: 25 }, true],
-    ['deaf', { latency_ms: 2, lose_answer: true }, true],
-    ['well', { latency_ms: 10 }, true],
-    ['resting', { latency_ms: 1, fill: 'never' }, false],
-    ['well', { latency_ms: 3 }, true],
-    ['cancelling', { latency_ms: 1, fill: 'cancel' }, false],
-    ['well', { latency_ms: 8 }, true],
-    ['partial', { latency_ms: 1, fill: 'partial' }, false],
-    ['well', { latency_ms: 1 }, true],
-    ['refusing', { latency_ms: 1, reject: 'insufficient_margin' }, true],
-  ];
-  const desks: Desk[] = [];
-  /** Of those that protect. */
-  let nth = 0;
-  for (let n = 0; n < users; n++) {
-    const isDistant = Math.floor(n / kinds.length) % 2 === n % 2;
-    const { near, far, second: different } = venue;
-    const [first, second] = isDistant
-      ? [far, { ...far, ...different.far }]
-      : [near, { ...near, ...different.near }];
-    const desk = async (which: 'a' | 'b', plain: Traits, of?: User): Promise<Desk> => {
-      const place = which === 'a' ? n : n + 5;
-      const [kind, settings, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
-      const protects = venue.stops !== null && (Math.floor(n / 2) + (which === 'a' ? 0 : 1)) % 2 === 0;
-      const traits = protects ? protectedTraits(plain, venue, nth++) : plain;
-      const protection = protects ? PROTECTIONS[kind === 'deaf' ? 'deaf' : n % 8] : undefined;
-      const paper = { ...CASH, ...settings, ...(protection && { protection }) };
-      return {
-        name: `${kind} ${n + 1}${which}`,
-        trader: await (venue.isPaper
-          ? makeTrader(db, paper, of)
-          : makeTrader(db, null, of, {
-              brokerName: venue.broker,
-              seal: (owner) => venue.seal(owner, key),
-            })),
-        traits,
-        paper,
-        isFilling,
-        // One at a time: a strategy's alerts come in the order of its trades.
-        strategy: kind === 'well' && which === 'a' && n % 3 !== 0 ? new Map() : null,
-        burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
-        protects,
-      };
-    };
-    const one = await desk('a', first);
-    if (one.strategy)
-      await db.commit([
-        sql`update trading_accounts set out_of_sync = 'follow' where id = ${one.trader.account.id}`,
-      ]);
-    desks.push(one, await desk('b', second, one.trader.user));
-  }
-  return desks;
-}
-
-/** What some exchanges do with stops, beside the losing of answers: this one takes none. */
-const PROTECTIONS: Readonly<Record<string | number, string>> = { deaf: 'lose_answer', 7: 'refuse' };
-
-/**
- * At the paper exchange every kind of stop is kept by somebody. What nobody may reduce by mistake has to be reserved: such an
- * account's targets would open the other side.
- */
-function protectedTraits(traits: Traits, { stops }: Venue, nth: number): Traits {
-  if (!stops) return traits;
-  const kinds = traits.reduceOnly ? stops.kinds : stops.reserving;
-  return { ...traits, ...kinds[nth % kinds.length] };
-}
 
 export const stanceOf = (position: number, prefix: '' | 'prev_' = '') => ({
   [`${prefix}market_position`]: position > 0 ? 'long' : position < 0 ? 'short' : 'flat',
   [`${prefix}market_position_size`]: Math.abs(position),
 });
 
+interface Entry {
+  readonly action: string;
+  readonly order_type?: string;
+  readonly limit_price?: number;
+  readonly stop_price?: number;
+}
+
 interface Sent {
   readonly action: string;
   readonly quantity?: number;
+  readonly symbol?: string;
 }
 
 export interface TrafficOptions {
   readonly desks: readonly Desk[];
+  readonly teams: readonly Team[];
   readonly apis: readonly { readonly name: string; readonly url: string }[];
   readonly random: () => number;
   /** Signals a second, of all users together, where nothing holds them up. */
@@ -196,8 +123,9 @@ export interface TrafficOptions {
   priceOf(listing: string): number | null;
 }
 
-export function startTraffic({ desks, apis, random, rate, venue, priceOf }: TrafficOptions) {
+export function startTraffic({ desks, teams, apis, random, rate, venue, priceOf }: TrafficOptions) {
   const signals: Signal[] = [];
+  const teamSignals: TeamSignal[] = [];
   const lanes: Promise<void>[] = [];
   let isOpen = true;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
@@ -228,6 +156,30 @@ export function startTraffic({ desks, apis, random, rate, venue, priceOf }: Traf
     );
   }
 
+  const sideOf = ({ action }: Sent): 'long' | 'short' | null =>
+    /^(buy|long_entry)$/.test(action) ? 'long' : /^(sell|short_entry)$/.test(action) ? 'short' : null;
+
+  /** What an entry waits for; null: nobody knows the price. */
+  function pricing(order: Sent, listing: string): object | null {
+    const [side, price] = [sideOf(order), priceOf(listing)];
+    if (side === null || price === null) return null;
+    return pricedFields(side, { price, tick: venue.tickOf(listing), random, ...venue });
+  }
+
+  function makePriced(desk: Desk, symbol: string): Signal {
+    const next = nextPriced(random);
+    if (next === 'cancel') return makeCancel(desk, symbol);
+    if (next !== 'entry') return make(desk, symbol, next === 'exit' ? EXITS : ENTRIES);
+    // All that rests in a symbol is on one side: what is on the other takes its place.
+    const order = pick(random() < 0.85 ? (symbol.length % 2 === 0 ? TO_BUY : TO_SELL) : ENTRIES);
+    return make(desk, symbol, [{ ...order, ...pricing(order, venue.listingOf(symbol)) }]);
+  }
+
+  function makeCancel(desk: Desk, symbol: string): Signal {
+    const signal = sending(desk, symbol, { action: 'cancel', ...cancelFields(symbol, random) }, '');
+    return Object.assign(signal, { key: `${signal.accountId} ${printOf(desk, signal.body)}` });
+  }
+
   function sending(desk: Desk, symbol: string, order: Sent, key: string): Signal {
     const { account, secret } = desk.trader;
     const signal: Signal = {
@@ -238,18 +190,19 @@ export function startTraffic({ desks, apis, random, rate, venue, priceOf }: Traf
       quantity: order.quantity === undefined ? ZERO : decimal(order.quantity),
       key,
       path: webhookPath(desk.trader),
-      body: JSON.stringify({ ...order, symbol, timestamp: timestamp(Date.now()), secret }),
+      body: JSON.stringify({ symbol, ...order, timestamp: timestamp(Date.now()), secret }),
       deliveries: [],
     };
     signals.push(signal);
     return signal;
   }
 
-  function wishFor(desk: Desk, order: { action: string; order_type?: string }, listing: string): object {
+  function wishFor(desk: Desk, order: Entry, listing: string): object {
     const isEntry = /^(buy|sell|long_entry|short_entry)$/.test(order.action) && order.order_type !== 'exit';
     if (!desk.protects || !isEntry || random() > ASKING) return {};
     const side = /^(buy|long_entry)$/.test(order.action) ? 'long' : 'short';
-    return entryWish({ side, price: priceOf(listing), random });
+    const { limit_price, stop_price } = order;
+    return entryWish({ side, price: limit_price ?? stop_price ?? priceOf(listing), random });
   }
 
   /** It moves on, whatever becomes of its alert. */
@@ -265,26 +218,69 @@ export function startTraffic({ desks, apis, random, rate, venue, priceOf }: Traf
     } as const;
   }
 
-  async function post(signal: Signal): Promise<Delivery> {
+  /** Its quantity is even: half of it is a quantity too. */
+  function makeForTeam(team: Team): TeamSignal {
+    // What rests is priced, and only a symbol that all of them know by one name has one price.
+    const isPriced = venue.letsRest && venue.symbols.length > 2 && random() < 0.4;
+    const symbol = isPriced ? (venue.symbols.at(-1) as string) : pick(venue.symbols);
+    const order = pick(isPriced ? ENTRIES : ACTIONS);
+    const quantity = Number((2 * (signals.length + 1) * venue.unit).toFixed(3));
+    const fields = { ...order, ...(isPriced && pricing(order, venue.listingOf(symbol))), quantity };
+    const { made, members } = team;
+    const body = JSON.stringify({ ...fields, symbol, timestamp: timestamp(Date.now()), secret: made.secret });
+    const parts = members.map((each): Signal => {
+      const { account } = each.desk.trader;
+      return {
+        desk: each.desk,
+        accountId: account.id,
+        symbol: venue.listingOf(tradedBy(each, symbol, venue)),
+        action: order.action,
+        quantity: decimal(quantity),
+        key: `${account.id} ${decimal(quantity)}`,
+        path: made.path,
+        body,
+        deliveries: [],
+      };
+    });
+    signals.push(...parts);
+    const signal = { team, action: order.action, quantity: decimal(quantity), path: made.path, body, parts };
+    teamSignals.push({ ...signal, deliveries: [] });
+    return teamSignals.at(-1) as TeamSignal;
+  }
+
+  async function ask<Body>({ path, body }: { readonly path: string; readonly body: string }) {
     const api = pick(apis);
     const sentAt = Date.now();
     const begun = performance.now();
-    const answer = await fetch(api.url + signal.path, {
+    const answer = await fetch(api.url + path, {
       method: 'POST',
-      body: signal.body,
+      body,
       signal: AbortSignal.timeout(ANSWER_MS),
     })
-      .then(async (response) => ({ status: response.status, body: (await response.json()) as OrderResult }))
+      .then(async (response) => ({ status: response.status, body: (await response.json()) as Body }))
       .catch(() => null);
-    const delivery = { api: api.name, sentAt, ms: performance.now() - begun, answer };
+    return { api: api.name, sentAt, ms: performance.now() - begun, answer };
+  }
+
+  async function post(signal: Signal): Promise<Delivery> {
+    const delivery = await ask<OrderResult>(signal);
     signal.deliveries.push(delivery);
     return delivery;
   }
 
-  async function deliver(signal: Signal): Promise<void> {
+  async function postToTeam(signal: TeamSignal): Promise<Answered> {
+    const delivery = await ask<TeamAnswer>(signal);
+    signal.deliveries.push(delivery);
+    const { answer } = delivery;
+    for (const { accountId, deliveries } of signal.parts)
+      deliveries.push({ ...delivery, answer: answer && partOf(answer, accountId) });
+    return delivery;
+  }
+
+  async function deliver(once: () => Promise<Answered>): Promise<void> {
     const giveUp = Date.now() + PATIENCE_MS;
     while (Date.now() < giveUp) {
-      const { answer } = await post(signal);
+      const { answer } = await once();
       if (answer && !isToComeAgain(answer)) return;
       await sleep(150 + random() * 600);
     }
@@ -301,10 +297,31 @@ export function startTraffic({ desks, apis, random, rate, venue, priceOf }: Traf
   }
 
   async function deliverCopies(signal: Signal): Promise<Signal> {
-    const copies = random() < TWICE_AT_ONCE ? 2 : 1;
-    await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
-    if (random() < AGAIN_LATER) await post(signal);
+    await inCopies(() => post(signal));
     return signal;
+  }
+
+  async function inCopies(once: () => Promise<Answered>, again = AGAIN_LATER): Promise<void> {
+    const copies = random() < TWICE_AT_ONCE ? 2 : 1;
+    await Promise.all(Array.from({ length: copies }, () => deliver(once)));
+    if (random() < again) await once();
+  }
+
+  async function teamLane(team: Team, pauseMs: number): Promise<void> {
+    await sleep(random() * pauseMs);
+    while (isOpen) {
+      const signal = makeForTeam(team);
+      await inCopies(() => postToTeam(signal), AGAIN_TO_TEAM);
+      await sleep(pauseMs * (0.3 + 1.4 * random()));
+    }
+  }
+
+  async function restingLane(desk: Desk, pauseMs: number): Promise<void> {
+    await sleep(random() * pauseMs);
+    while (isOpen) {
+      await deliverCopies(makePriced(desk, pick(venue.symbols)));
+      await sleep(pauseMs * (0.2 + 0.8 * random()));
+    }
   }
 
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
@@ -323,11 +340,15 @@ export function startTraffic({ desks, apis, random, rate, venue, priceOf }: Traf
     }
   }
 
-  const all = desks.reduce((sum, desk) => sum + desk.burst, 0);
-  for (const desk of desks) lanes.push(lane(desk, (all / rate) * 1000));
+  const own = desks.filter(({ isMember }) => !isMember);
+  const all = own.reduce((sum, desk) => sum + desk.burst, teams.length);
+  const pauseMs = (all / rate) * 1000;
+  for (const desk of own) lanes.push(desk.rests ? restingLane(desk, pauseMs) : lane(desk, pauseMs));
+  for (const team of teams) lanes.push(teamLane(team, pauseMs));
 
   return {
     signals,
+    teamSignals,
     /** No new signals; those under way are delivered or given up. */
     async stop(): Promise<readonly Signal[]> {
       isOpen = false;

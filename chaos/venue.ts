@@ -2,8 +2,10 @@
 // broker's connector in front of it. Everything else of a run is the same.
 
 import { CompactEncrypt, importJWK } from 'jose';
+import { findListing } from '../src/broker/paper/market.ts';
 import { wordOf } from '../src/broker/shioaji/recognise.ts';
 import { BROKERS, type BrokerName } from '../src/domain/brokers.ts';
+import type { TimeInForce } from '../src/domain/capabilities.ts';
 import {
   type PublicJwk,
   SEAL_ALGORITHM,
@@ -37,6 +39,13 @@ export interface Venue {
   readonly refusesLate: boolean;
   /** How positions are protected there; null: they are not. */
   readonly stops: Stops | null;
+  /** Entries wait there for a price. */
+  readonly letsRest: boolean;
+  /** Those that become orders once the price is there. */
+  readonly stopEntries: boolean;
+  readonly timesInForce: readonly TimeInForce[];
+  /** Prices of a listing are multiples of it. */
+  tickOf(listing: string): number;
   /** What the exchange is told of an account, besides its manners. */
   terms(account: AccountId, index: number): object;
   /** The credentials of an account, as its user seals them; null: it needs none. */
@@ -97,6 +106,11 @@ const ON_PAPER: Venue = {
     unit: 0.001,
     least: 0,
   },
+  letsRest: true,
+  stopEntries: true,
+  // What is traded there has no sessions.
+  timesInForce: ['gtc', 'ioc', 'fok'],
+  tickOf: (listing) => Number(findListing(listing)?.tickSize ?? 1),
   terms: () => ({}),
   seal: async () => null,
 };
@@ -135,11 +149,20 @@ export async function venueOf(name: string): Promise<Venue> {
   if (name === 'paper') return ON_PAPER;
   const { traits, markets } = await stubOf(name);
   const broker = name as BrokerName;
+  const { capabilities: able } = BROKERS[broker];
   const { listings, ...market } = MARKETS[name] ?? perpetuals(name);
   return {
     broker,
     isPaper: false,
     stops: stopsAt(broker, market.unit),
+    letsRest: able.timeInForce.length > 0,
+    stopEntries: able.stopEntries,
+    timesInForce: able.timeInForce,
+    tickOf: (listing) =>
+      Math.max(
+        Number(findListing(listing)?.tickSize ?? 0),
+        Number(markets?.find((each) => each.of === listing && !each.isSuspended)?.tick ?? 0),
+      ),
     ...market,
     near: { ...traits, limits: name, fillsAfterMs: null },
     far: { ...traits, limits: name, fillsAfterMs: { least: 50, most: 1_500 } },

@@ -22,6 +22,8 @@ export interface Instrument {
   readonly currencyRate?: Decimal;
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
+  /** The least value of an order that opens, in what it is quoted in; without it there is none, or nobody says. */
+  readonly minValue?: Decimal;
   readonly tickSize: Decimal;
   readonly open: boolean;
   /** null while it is open, or where nobody knows. */
@@ -156,11 +158,11 @@ export type StopOutcome =
     }
   /**
    * `passed`: the price is beyond it already. `no_position`: nothing is held that it could close. `gone`: of a stop that was to be
-   * moved, it does not stand there any more. `words`: the broker's.
+   * moved, it does not stand there any more. `opposed`: the broker takes none beside an order of the other side. `words`: the broker's.
    */
   | {
       readonly outcome: 'rejected';
-      readonly why: 'passed' | 'no_position' | 'gone' | 'refused';
+      readonly why: 'passed' | 'no_position' | 'gone' | 'opposed' | 'refused';
       readonly words: string;
     }
   | { readonly outcome: 'unknown'; readonly reason: string };
@@ -239,7 +241,8 @@ export const withLeftOver = (
 
 export type PlaceOutcome =
   | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
-  | { readonly outcome: 'rejected'; readonly error: OrderError }
+  /** `isOpposed`: the broker takes none beside an order of the other side. */
+  | { readonly outcome: 'rejected'; readonly error: OrderError; readonly isOpposed?: boolean }
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
@@ -334,6 +337,8 @@ export interface Broker {
    * `tell` is called with null: what happened before may have been missed.
    */
   watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
+  /** How far our clock is ahead of the broker's, in ms; null, or without this call: it has not told its time. */
+  aheadMs?(): number | null;
   /** Ends a `watch` too, at once. */
   close(): Promise<void>;
 }

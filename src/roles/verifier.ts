@@ -8,6 +8,7 @@ import { prune } from '../app/operation/retention.ts';
 import { hearFills } from '../app/orders/hear-fills.ts';
 import { compareOwed } from '../app/orders/owed-comparisons.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
+import { sweepGivenUp, sweepResting } from '../app/orders/sweep-resting.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { sweepProtections } from '../app/protection/sweep.ts';
 import { keptHead } from '../data/audit/kept-head.ts';
@@ -59,6 +60,7 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
     },
     visibilityMs: timings.fillVisibilityMs,
   };
+  const looking = { ...base, looking: verifying.rules, visibilityMs: verifying.visibilityMs };
   // Before anything new is taken: whatever an earlier process left unfinished.
   await rescueOrders(base, 0).catch((fault: unknown) => log.error({ fault }, 'the first rescue failed'));
   await sealer.seal().catch((fault: unknown) => log.error({ fault }, 'the first sealing failed'));
@@ -72,11 +74,12 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
       log,
     ),
     every(SWEEP_EVERY_MS, () => sweepProtections(base), log),
+    every(SWEEP_EVERY_MS, () => sweepResting(looking), log),
+    every(SWEEP_EVERY_MS, () => sweepGivenUp(looking), log),
     every(SEAL_EVERY_MS, () => sealer.seal(), log),
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),
   ];
-  const looking = { ...base, looking: verifying.rules, visibilityMs: verifying.visibilityMs };
   const hearing = hearFills(looking, stopping.signal);
   openNotifying(base);
   // What a host had in its hands is not left to the next round.

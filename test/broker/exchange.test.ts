@@ -270,6 +270,8 @@ describe('the exchange', () => {
       quantity: '2',
       reduce_only: true,
       limit_price: null,
+      trigger_price: null,
+      time_in_force: null,
       stop_price: null,
       send_before: sold.sendBefore,
       outcome: 'accepted',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type {
   Broker,
   BrokerOrder,
+  CancelQuery,
   Instrument,
   OpenOrder,
   OrderQuery,
@@ -34,7 +35,7 @@ export function patient(broker: Broker, timeoutMs = PATIENT_MS) {
     find: (order: BrokerOrder, more: Partial<OrderQuery> = {}) =>
       broker.find({ ...queryOf(order), ...more }, inTime()),
     openOrders: () => broker.openOrders(inTime()),
-    cancel: (order: OpenOrder) => broker.cancel(order, inTime()),
+    cancel: (order: OpenOrder & Pick<CancelQuery, 'isConditional'>) => broker.cancel(order, inTime()),
     close: () => broker.close(),
     /** Of a broker that keeps none, each call fails. */
     stops: {
@@ -63,11 +64,12 @@ export const sentOf = ({ clientOrderId, instrument, side, quantity, price }: Sto
   sentAt: timestamp(Date.now()),
 });
 
-export const queryOf = ({ clientOrderId, instrument, side, quantity }: BrokerOrder): OrderQuery => ({
+export const queryOf = ({ clientOrderId, instrument, side, quantity, trigger }: BrokerOrder): OrderQuery => ({
   clientOrderId,
   brokerRef: null,
   symbol: instrument.symbol,
   side,
   quantity,
   sentAt: timestamp(Date.now()),
+  ...(trigger !== undefined && { isConditional: true }),
 });

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Desk } from '../../chaos/desks.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { PLAIN } from '../../chaos/exchange-traits.ts';
 import { judgeCredentials, judgeExits, judgeFlattens } from '../../chaos/judge-exits.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
-import type { Desk, Signal } from '../../chaos/traffic.ts';
+import type { Signal } from '../../chaos/traffic.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, timestamp } from '../../src/domain/ids.ts';
 import type { OrderIntent } from '../../src/domain/orders/order.ts';
@@ -121,7 +122,7 @@ function problemsOf(story: Story): readonly string[] {
               answer: null,
             },
           ],
-    records: { orders: [row], legs, audited: [], openChecks: [] },
+    records: { orders: [row], legs, audited: [], openChecks: [], memberEnds: [] },
     ledger: ledgerOf(story),
     jumps,
   }).problems;

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Desk } from '../../chaos/desks.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { BY_HAND } from '../../chaos/exchange-hands.ts';
 import { judgeProtection, type ProtectionEvidence } from '../../chaos/judge-protection.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
 import type { Outage } from '../../chaos/scene.ts';
-import type { Desk, Signal } from '../../chaos/traffic.ts';
+import type { Signal } from '../../chaos/traffic.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 
 const ACCOUNT = 'a';
@@ -160,7 +161,7 @@ function evidenceOf(story: Story): ProtectionEvidence {
       denials: [],
       looks: [],
     } as unknown as ExchangeLedger,
-    records: { orders: rows, legs, audited: [], openChecks: [] },
+    records: { orders: rows, legs, audited: [], openChecks: [], memberEnds: [] },
     outages: outages.map((each) => ({ ...each, from: START + each.from, to: START + each.to })),
     deaths: deaths.map((at) => START + at),
     times: TIMES,

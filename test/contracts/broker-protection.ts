@@ -9,6 +9,7 @@ import { BrokerBusy, BrokerUnavailable, type StopState } from '../../src/broker/
 import { compare, decimal, multiply, negate, sign, subtract, ZERO } from '../../src/domain/decimal.ts';
 import { PATIENT_MS } from '../broker/patient.ts';
 import { type BrokerHarness, rulesFor } from './broker.ts';
+import { entryRules } from './broker-entries.ts';
 import { limitRules } from './broker-limits.ts';
 import {
   ends,
@@ -523,5 +524,6 @@ export function protectionContract(name: string, makeHarness: () => Promise<Brok
     });
 
     limitRules(rule);
+    entryRules(rule);
   });
 }

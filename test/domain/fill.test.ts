@@ -44,3 +44,37 @@ test('a look at the entry does', () => {
   const { order } = afterLook(restored, { seen: 'state', leg: 'entry', state: filled }, 2, RULES, NOW);
   assert.equal(order.status, 'filled');
 });
+
+/** Nobody has heard of it since it was sent to rest. */
+const silent = {
+  id: 'order',
+  status: 'unknown',
+  legs: [leg('entry', 'unknown')],
+  positionBefore: decimal(0),
+  intent: { operation: 'PLACE_ENTRY_ORDER', side: 'sell' },
+  priced: {
+    limit: decimal(100),
+    stop: null,
+    timeInForce: 'gtc',
+    expiresAt: timestamp(NOW - 10_000),
+    id: null,
+  },
+} as unknown as Order;
+
+test('an entry that may rest is asked for on and on while the broker gives no answer', () => {
+  const { verdict } = afterLook(silent, { seen: 'failure', reason: 'the broker is away' }, 9, RULES, NOW);
+  assert.equal(verdict.check, 'scheduled');
+});
+
+test('one that the broker does not know any more, by any name that we have for it, is told of as any order is', () => {
+  const look: Look = { seen: 'failure', reason: 'the broker forgets ids', isForgotten: true };
+  assert.equal(afterLook(silent, look, 3, RULES, NOW).verdict.check, 'scheduled');
+  assert.equal(afterLook(silent, look, 4, RULES, NOW).verdict.check, 'dead_letter');
+});
+
+test('by the broker’s own id an entry that rests is not given up', () => {
+  const legs = [{ ...leg('entry', 'placed'), brokerRef: 'its own' }];
+  const look: Look = { seen: 'failure', reason: 'the broker forgets ids', isForgotten: true };
+  const { verdict } = afterLook({ ...silent, status: 'placed', legs } as Order, look, 9, RULES, NOW);
+  assert.equal(verdict.check, 'scheduled');
+});

@@ -10,7 +10,7 @@ import type { Db } from '../../src/data/engine/db.ts';
 import { insertUser, type User } from '../../src/data/identity/users.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
 import { ONE } from '../../src/domain/decimal.ts';
-import { type Group, groupToken } from '../../src/domain/groups.ts';
+import { type Group, groupToken, type Member } from '../../src/domain/groups.ts';
 import { type AccountId, type GroupId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { messageKeyOf } from '../../src/roles/message-key.ts';
 
@@ -163,7 +163,11 @@ export interface MadeGroup {
 }
 
 /** Of accounts of one user. */
-export async function makeGroup(db: Db, traders: readonly Trader[]): Promise<MadeGroup> {
+export async function makeGroup(
+  db: Db,
+  traders: readonly Trader[],
+  asMember: (index: number) => Partial<Member> = () => ({}),
+): Promise<MadeGroup> {
   const [first] = traders;
   if (!first) throw new Error('a group of nobody');
   const id = randomUUIDv7() as GroupId;
@@ -176,11 +180,12 @@ export async function makeGroup(db: Db, traders: readonly Trader[]): Promise<Mad
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     enabled: true,
-    members: traders.map(({ account }) => ({
+    members: traders.map(({ account }, index) => ({
       accountId: account.id,
       factor: ONE,
       symbols: {},
       enabled: true,
+      ...asMember(index),
     })),
     revision: 1,
     createdAt: timestamp(Date.now()),

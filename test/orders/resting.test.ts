@@ -108,6 +108,7 @@ describe('an entry with a limit', () => {
     const cases = [
       [{ action: 'buy', quantity: 1 }, 'replaced'],
       [{ action: 'buy', quantity: 1, market_position: 'long', market_position_size: 3 }, 'replaced'],
+      [{ action: 'sell', quantity: 1, market_position: 'long', market_position_size: 2 }, 'replaced'],
       [{ action: 'sell', order_type: 'exit', quantity: 1 }, 'cancelled_on_request'],
       [{ action: 'sell', quantity: 1, limit_price: 61_000 }, 'replaced'],
       [{ action: 'close', quantity: undefined }, 'cancelled_on_request'],
@@ -359,6 +360,26 @@ describe('what rests', () => {
     clock.advance(60_000);
     assert.equal((await until(body.order_id, ({ status }) => status === 'cancelled')).error?.code, 'lapsed');
   });
+});
+
+describe('an order of the day', () => {
+  for (const [where, query] of [
+    ['the paper exchange', ''],
+    ['the simulated book', '?simulation=true'],
+  ] as const)
+    test(`ends with the session on ${where}`, async (t) => {
+      // 15:00 in New York.
+      const { clock, entry, read, until } = await restingDesk(t);
+      const { body } = await entry({ symbol: 'AAPL', limit_price: 1, time_in_force: 'day' }, query);
+      assert.equal(body.status, 'placed', JSON.stringify(body));
+      clock.advance(59 * 60_000);
+      await until(body.order_id, ({ verification }) => Date.parse(verification.next_at ?? '') > clock.now());
+      assert.equal((await read(body.order_id)).status, 'placed');
+      clock.advance(2 * 60_000);
+      const ended = await until(body.order_id, ({ status }) => status === 'cancelled');
+      assert.equal(ended.error?.code, 'cancelled_by_broker');
+      assert.match(ended.error.message, /session/);
+    });
 });
 
 describe('by hand', () => {

@@ -47,10 +47,12 @@ export interface Entry {
   readonly side: 'buy' | 'sell';
   readonly quantity: Decimal;
   readonly status: string;
-  readonly type: 'market' | 'limit' | 'stop';
+  readonly type: 'market' | 'limit' | 'stop' | 'stop_limit';
   readonly orderClass: '' | 'oco';
   readonly limit: Decimal | null;
   readonly stop: Decimal | null;
+  /** It waits for its stop, or did, and could open. */
+  readonly waits: boolean;
   readonly fillQuantity: Decimal;
   readonly fillPrice: Decimal | null;
   readonly acceptedAt: number;
@@ -106,6 +108,7 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
         orderClass: parent ? 'oco' : '',
         limit: null,
         stop: version.price,
+        waits: false,
         fillQuantity: became?.fillQuantity ?? ZERO,
         fillPrice: became?.fillPrice ?? null,
         acceptedAt: version.at,
@@ -184,6 +187,12 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
 
 export type Book = ReturnType<typeof openBook>;
 
+/** What waits stays the same order when the price is there. */
+const typeOf = ({ limit, waitedFor }: SeenOrder): Entry['type'] => {
+  if (waitedFor !== null) return limit === null ? 'stop' : 'stop_limit';
+  return limit === null ? 'market' : 'limit';
+};
+
 export const entryOf = (order: SeenOrder): Entry => ({
   id: order.ref,
   clientOrderId: order.clientOrderId,
@@ -191,10 +200,11 @@ export const entryOf = (order: SeenOrder): Entry => ({
   side: order.side,
   quantity: order.quantity,
   status: STATES[order.status],
-  type: order.limit === null ? 'market' : 'limit',
+  type: typeOf(order),
   orderClass: '',
   limit: order.limit,
-  stop: null,
+  stop: order.waitedFor,
+  waits: order.waitedFor !== null,
   fillQuantity: order.fillQuantity,
   fillPrice: order.fillPrice,
   acceptedAt: order.acceptedAt,
@@ -233,6 +243,7 @@ export const newStop = ({
   orderClass: '',
   limit: null,
   stop: price,
+  waits: false,
   fillQuantity: ZERO,
   fillPrice: null,
   acceptedAt,
@@ -286,4 +297,5 @@ export const tellEntry = (entry: Entry, legs: readonly Entry[] | null = null): o
   hwm: null,
 });
 
-const intentOf = ({ type, side }: Entry): string => `${side}_to_${type === 'market' ? 'open' : 'close'}`;
+const intentOf = ({ type, side, waits }: Entry): string =>
+  `${side}_to_${type === 'market' || waits ? 'open' : 'close'}`;

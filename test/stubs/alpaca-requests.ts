@@ -11,6 +11,7 @@ import {
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
+import { TIMES_IN_FORCE, type TimeInForce } from '../../src/domain/capabilities.ts';
 import {
   absolute,
   add,
@@ -70,6 +71,7 @@ const REFUSALS: Record<RefusalCode, (symbol: string) => Answer> = {
   no_position: (symbol) => insufficient(symbol, '1', NOTHING),
   expired: () => unfit('the order is too old'),
   duplicate: () => wrong('client_order_id must be unique'),
+  would_trigger: () => unfit('stop price must be beyond the current price'),
 };
 
 const STOP_REFUSALS: Record<StopRefusalCode, (asked: { symbol: string; side: string }) => Answer> = {
@@ -177,6 +179,9 @@ interface Placing {
   readonly clientOrderId: string;
   readonly limit: Decimal | null;
   readonly stop: Decimal | null;
+  /** One order with its stop beside it; otherwise its stop is what it waits for. */
+  readonly isPair: boolean;
+  readonly timeInForce: TimeInForce;
 }
 
 /** What is so, or what is wrong with it. */
@@ -185,7 +190,12 @@ function readPlacing(asked: Fields): Placing | Answer {
   if (side !== 'buy' && side !== 'sell') return wrong('invalid side');
   if (typeof qty !== 'string' || typeof client_order_id !== 'string' || typeof symbol !== 'string')
     return wrong('this stub wants a symbol, a qty and a client_order_id');
-  const common = { symbol, side, quantity: quantityOf(qty), clientOrderId: client_order_id } as const;
+  const timeInForce = TIMES_IN_FORCE.find((each) => each === time_in_force);
+  if (!timeInForce) return unfit('invalid time_in_force');
+  const common: Omit<Placing, 'limit' | 'stop'> = {
+    ...{ symbol, side, quantity: quantityOf(qty), isPair: false, timeInForce },
+    clientOrderId: client_order_id,
+  };
   const isFraction = !isWhole(common.quantity);
   const [limit, stop] = [priceOf(asked.limit_price), priceOf(asked.stop_price)];
   const off = [limit, stop].find((price) => price !== null && !isOnStep(price, CENT));
@@ -193,12 +203,17 @@ function readPlacing(asked: Fields): Placing | Answer {
   if (type === 'market') {
     if ('limit_price' in asked || 'stop_price' in asked || order_class !== '')
       return wrong('market orders require no stop or limit price');
-    return time_in_force === 'day' ? { ...common, limit, stop } : unfit('invalid time_in_force');
+    return timeInForce === 'day' ? { ...common, limit, stop } : unfit('invalid time_in_force');
   }
-  if (time_in_force !== 'gtc') return wrong('this stub keeps what rests until it is cancelled');
-  if (isFraction) return unfit(`fractional orders must be ${order_class === '' ? 'DAY' : 'simple'} orders`);
-  if (type === 'stop') {
-    if ('limit_price' in asked) return wrong('stop orders must not have limit_price');
+  if (isFraction && (timeInForce !== 'day' || order_class !== ''))
+    return unfit(`fractional orders must be ${order_class === '' ? 'DAY' : 'simple'} orders`);
+  const isWaiting = timeInForce === 'gtc' || timeInForce === 'day';
+  if (type === 'stop' || type === 'stop_limit') {
+    if (!isWaiting) return unfit(`time_in_force ${timeInForce} is not valid for ${type} orders`);
+    if ((type === 'stop') === 'limit_price' in asked)
+      return wrong(
+        type === 'stop' ? 'stop orders must not have limit_price' : 'stop limit orders require limit_price',
+      );
     if (stop === null || order_class !== '') return wrong('stop orders require stop_price');
     return { ...common, limit, stop };
   }
@@ -207,6 +222,7 @@ function readPlacing(asked: Fields): Placing | Answer {
   if (order_class === '')
     return limit === null ? wrong('limit orders require limit_price') : { ...common, limit, stop };
   if (order_class !== 'oco') return wrong('this stub knows no such order_class');
+  if (!isWaiting) return unfit(`time_in_force ${timeInForce} is not valid for oco orders`);
   const [profit, loss] = [partOf(asked.take_profit), partOf(asked.stop_loss)];
   const [far, near] = [priceOf(profit.limit_price), priceOf(loss.stop_price)];
   if (far === null) return wrong('oco orders require take_profit.limit_price');
@@ -215,7 +231,7 @@ function readPlacing(asked: Fields): Placing | Answer {
   if (![far, near].every((price) => isOnStep(price, CENT))) return subPenny('price');
   if (compare(far, near) !== (side === 'sell' ? 1 : -1))
     return unfit('oco orders require take_profit.limit_price beyond stop_loss.stop_price');
-  return { ...common, limit: far, stop: near };
+  return { ...common, limit: far, stop: near, isPair: true };
 }
 
 const PLACED_WITH = [
@@ -233,15 +249,19 @@ const PLACED_WITH = [
 ];
 
 /** A new order. */
-export function placing(desk: Desk, { body }: WireRequest): Visit {
+export async function placing(desk: Desk, { body }: WireRequest): Promise<Visit> {
   const fields = readFields(body, PLACED_WITH);
   if (isAnswer(fields)) return turnedAway(fields);
   const asked = readPlacing(fields);
   if ('body' in asked) return turnedAway(asked);
   const { account } = desk.holder;
-  const { symbol, side, quantity, clientOrderId, limit, stop } = asked;
+  const { symbol, side, quantity, clientOrderId, limit, stop, isPair, timeInForce } = asked;
   const refuses = () => placingRefusal(desk, asked);
-  if (limit === null && stop !== null)
+  const waits = stop !== null && !isPair;
+  const { isClosing } = await freeOf(desk, [], { symbol, side });
+  // There is no word for it: what waits closes where something is held, and opens where nothing is. One that its sender names a stop
+  // is meant to close; by a short sale that waits nobody is to be surprised here.
+  if (waits && limit === null && (isClosing || clientOrderId.startsWith('fs')))
     return {
       what: 'stop',
       account,
@@ -264,12 +284,13 @@ export function placing(desk: Desk, { body }: WireRequest): Visit {
       reduceOnly: false,
       sendBefore: FOR_EVER,
       ...(limit !== null && { limit }),
-      ...(limit !== null && stop !== null && { stop }),
+      ...(stop !== null && (waits ? { trigger: stop } : { stop })),
+      ...((limit !== null || waits) && { timeInForce }),
     },
     tell: (taken) => {
       if (taken.outcome !== 'accepted') return REFUSALS[taken.code](symbol);
       const entry = pending(entryOf(taken.order));
-      return said(tellEntry(stop === null ? entry : { ...entry, orderClass: 'oco' }));
+      return said(tellEntry(isPair ? { ...entry, orderClass: 'oco' } : entry));
     },
   };
 }
@@ -277,7 +298,7 @@ export function placing(desk: Desk, { body }: WireRequest): Visit {
 /** By what is held and what rests. */
 async function placingRefusal(
   desk: Desk,
-  { symbol, side, quantity, clientOrderId, limit, stop }: Placing,
+  { symbol, side, quantity, clientOrderId, stop, isPair }: Placing,
 ): Promise<Answer | null> {
   const entries = await desk.book.entries(desk.holder.account);
   const known = entries.find((entry) => entry.clientOrderId === clientOrderId);
@@ -285,7 +306,7 @@ async function placingRefusal(
   const free = await freeOf(desk, entries, { symbol, side });
   if (free.isClosing && compare(quantity, subtract(free.held, free.kept)) > 0)
     return insufficient(symbol, quantity, free);
-  if (limit === null || stop === null) return null;
+  if (!isPair || stop === null) return null;
   if (!free.isClosing) return unfit('oco orders must be exit orders');
   const { bid, ask } = desk.office.quote(symbol);
   const market = side === 'sell' ? bid : ask;
@@ -337,11 +358,12 @@ export async function replacing(desk: Desk, id: string, { body }: WireRequest): 
 const REPLACEABLE = ['new', 'held', 'partially_filled'];
 
 function replacingRefusal(
-  { type, status, stop, quantity: before, replacedBy, parent }: Entry,
+  { type, status, stop, quantity: before, replacedBy, parent, waits }: Entry,
   fields: Fields,
   { price, quantity }: { readonly price: Decimal; readonly quantity: Decimal },
 ): Answer | null {
   if (replacedBy !== null) return unfit('order already replaced');
+  if (waits) return unfit('this stub replaces no order that could open');
   if (!REPLACEABLE.includes(status)) return unfit(`cannot replace order in ${status} status`);
   if (stop === null) return wrong(`${type} orders must not have stop_price`);
   if ('limit_price' in fields || 'time_in_force' in fields)

@@ -196,7 +196,7 @@ async function answerTo(
       return visit('look_up', call, async () => {
         const known = (await entries()).find(({ clientOrderId }) => clientOrderId === id);
         // Who looks for an order is written down.
-        const order = known?.stop ? null : await office.find(account, id);
+        const order = known?.stop && !known.waits ? null : await office.find(account, id);
         if (known) return said(tellEntry(known));
         return order ? said(tellEntry(entryOf(order))) : noOrder(id);
       });
@@ -210,14 +210,14 @@ async function answerTo(
         return order ? said(tellEntry(entryOf(order))) : noOrder(name);
       });
     case 'DELETE orders/':
-      return visit('other', call, async () => {
+      return visit('cancel', call, async () => {
         const all = await entries();
         const known = all.find(({ id }) => id === name);
         if (!known) return noOrder(name);
         if (!isOpenEntry(known)) return unfit(`order is already in "${known.status}" state`);
         // One leg ends the other.
         const ended =
-          known.parent === null && known.stop !== null
+          known.parent === null && known.stop !== null && !known.waits
             ? await office.removeStop(account, known.ref)
             : await office.cancel(account, known.parent ?? known.ref);
         return ended ? { status: 204, body: {} } : unfit('order is not cancelable');

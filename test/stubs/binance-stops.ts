@@ -1,15 +1,18 @@
 // Binance's conditional orders, which its futures take at the Algo Service since December 2025, under ids of their own; at the
 // plain endpoint they are refused. One that triggers becomes a plain order, named by actualOrderId. Of the conditional types only
-// STOP_MARKET orders that reduce are taken here.
+// STOP_MARKET orders that reduce are taken here, and STOP_MARKET and STOP (with a limit) that open.
 
 import {
   type Answer,
   type Office,
+  type SeenOrder,
   type SeenStop,
   type StopRefusalCode,
+  type Taken,
   turnedAway,
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
+import { conditionals, endWaiting, hasTriggered, madeRef } from './conditional.ts';
 import { type Call, quantityOf, type Routes, visit } from './wire.ts';
 
 /** How the exchange speaks, whatever it is asked. */
@@ -20,6 +23,8 @@ interface Speech {
   readonly busy: Answer;
   readonly badSymbol: Answer;
   isListed(symbol: string | undefined): boolean;
+  /** Of an order that is not taken. */
+  refusal(taken: Extract<Taken, { outcome: 'refused' }>): Answer;
 }
 
 const PATH = '/fapi/v1/algoOrder';
@@ -76,9 +81,53 @@ const tellSeen = (stop: SeenStop) => ({
   tpOrderType: '',
 });
 
+/** An entry that waits, in the same words. */
+const entryState = (order: SeenOrder): string => {
+  const isOver = order.status !== 'placed' && order.status !== 'partially_filled';
+  if (hasTriggered(order)) return isOver ? 'FINISHED' : 'TRIGGERED';
+  return order.status === 'cancelled' ? 'CANCELED' : isOver ? 'REJECTED' : 'NEW';
+};
+
+const tellEntry = (order: SeenOrder) => ({
+  algoId: Number(order.ref),
+  clientAlgoId: order.clientOrderId,
+  algoType: 'CONDITIONAL',
+  orderType: order.limit === null ? 'STOP_MARKET' : 'STOP',
+  symbol: order.symbol,
+  side: order.side.toUpperCase(),
+  positionSide: 'BOTH',
+  timeInForce: 'GTC',
+  quantity: order.quantity,
+  algoStatus: entryState(order),
+  triggerPrice: order.waitedFor,
+  price: order.limit ?? '0.00',
+  icebergQuantity: null,
+  selfTradePreventionMode: 'EXPIRE_MAKER',
+  workingType: 'CONTRACT_PRICE',
+  priceMatch: 'NONE',
+  closePosition: false,
+  priceProtect: false,
+  reduceOnly: order.reduceOnly,
+  createTime: order.acceptedAt,
+  updateTime: order.updatedAt,
+  triggerTime: hasTriggered(order) ? order.updatedAt : 0,
+  goodTillDate: 0,
+});
+
+const tellSeenEntry = (order: SeenOrder) => ({
+  ...tellEntry(order),
+  actualOrderId: hasTriggered(order) ? madeRef(order.ref) : '',
+  actualPrice: order.fillPrice ?? '0.00000',
+  tpTriggerPrice: '0.000',
+  tpPrice: '0.000',
+  slTriggerPrice: '0.000',
+  slPrice: '0.000',
+  tpOrderType: '',
+});
+
 export function binanceStops(
   office: Office,
-  { said, refused, missing, busy, badSymbol, isListed }: Speech,
+  { said, refused, missing, busy, badSymbol, isListed, refusal }: Speech,
 ): Pick<Routes, 'asked' | 'trading'> {
   const REFUSALS: Record<StopRefusalCode, Answer> = {
     would_trigger: refused(400, -2021, 'Order would immediately trigger.'),
@@ -108,7 +157,10 @@ export function binanceStops(
     if (params.algoType !== 'CONDITIONAL') return turnedAway(missing('algoType'));
     if (!isListed(symbol)) return turnedAway(badSymbol);
     if (!/^(BUY|SELL)$/.test(side)) return not(-1117, 'Invalid side.');
-    if (type !== 'STOP_MARKET') return not(-1116, 'Invalid orderType.');
+    const isLimit = type === 'STOP';
+    if (type !== 'STOP_MARKET' && !isLimit) return not(-1116, 'Invalid orderType.');
+    if (isLimit && !params.price) return turnedAway(missing('price'));
+    if (!isLimit && params.price) return not(-1106, "Parameter 'price' sent when not required.");
     if (!triggerPrice) return turnedAway(missing('triggerPrice'));
     if (!(Number(triggerPrice) > 0)) return not(-4006, 'Stop price less than zero.');
     if (!/^(MARK_PRICE|CONTRACT_PRICE)$/.test(workingType)) return not(-1130, 'Invalid workingType.');
@@ -117,10 +169,10 @@ export function binanceStops(
       return not(-1106, "Parameter 'quantity' sent when not required.");
     if (!isWhole && !quantity) return turnedAway(missing('quantity'));
     if (!isWhole && !(Number(quantity) > 0)) return not(-4003, 'Quantity less than or equal to zero.');
-    // With neither it would open: no such thing rests in this stub.
-    if (!isWhole && params.reduceOnly !== 'true') return not(-1000, 'this stub keeps only stops that reduce');
     if ((params.positionSide ?? 'BOTH') !== 'BOTH' || holder.standing.positionMode === 'hedged')
       return not(-4061, "Order's position side does not match user's setting.");
+    if (!isWhole && params.reduceOnly !== 'true') return placeEntry(call, clientAlgoId);
+    if (isLimit) return not(-1000, 'this stub keeps no stop that rests when it has triggered');
     return {
       what: 'stop',
       account: holder.account,
@@ -136,6 +188,34 @@ export function binanceStops(
     };
   }
 
+  function placeEntry(call: Call, clientOrderId: string): Visit {
+    const { holder, params, signedAt, windowMs } = call;
+    const { symbol = '', side, quantity, triggerPrice, price, type, timeInForce = 'GTC' } = params;
+    if (!/^(GTC|IOC|FOK)$/.test(timeInForce)) return turnedAway(refused(400, -1115, 'Invalid timeInForce.'));
+    // By the mark price it would wait for another: this stub's entries wait for the last one.
+    if (params.workingType === 'MARK_PRICE') return turnedAway(refused(400, -1130, 'Invalid workingType.'));
+    return {
+      what: 'order',
+      account: holder.account,
+      order: {
+        ...{ clientOrderId, symbol, side: side === 'BUY' ? 'buy' : 'sell', reduceOnly: false },
+        ...{ quantity: quantityOf(quantity), sendBefore: signedAt + windowMs },
+        trigger: quantityOf(triggerPrice),
+        ...(type === 'STOP' && { limit: quantityOf(price) }),
+      },
+      tell: (taken) => (taken.outcome === 'refused' ? refusal(taken) : said(tellEntry(taken.order))),
+    };
+  }
+
+  async function findEntry({ holder, params }: Call): Promise<SeenOrder | null> {
+    const { algoId, clientAlgoId } = params;
+    const all = await conditionals(office, holder.account);
+    return all.find((each) => (algoId ? each.ref === algoId : each.clientOrderId === clientAlgoId)) ?? null;
+  }
+
+  const deleted = ({ ref, clientOrderId }: Pick<SeenStop, 'ref' | 'clientOrderId'>): Answer =>
+    said({ algoId: Number(ref), clientAlgoId: clientOrderId, code: '200', msg: 'success' });
+
   /** By the exchange's id where there is one. */
   async function find({ holder, params }: Call): Promise<SeenStop | null> {
     const { algoId, clientAlgoId } = params;
@@ -143,17 +223,22 @@ export function binanceStops(
     return stops.find((stop) => (algoId ? stop.ref === algoId : stop.clientOrderId === clientAlgoId)) ?? null;
   }
 
-  const named = (call: Call, answer: () => Promise<Answer>): Visit =>
+  const named = (call: Call, answer: () => Promise<Answer>, what: 'look_up' | 'cancel' = 'look_up'): Visit =>
     call.params.algoId || call.params.clientAlgoId
-      ? visit('look_up', call, answer)
+      ? visit(what, call, answer)
       : turnedAway(missing('algoId'));
 
-  const list = (call: Call, isShown: (stop: SeenStop) => boolean): Visit =>
+  const list = (call: Call, isAll: boolean): Visit =>
     visit('look_up', call, async () => {
       const { symbol, algoId } = call.params;
-      const stops = await office.stops(call.holder.account);
-      const own = stops.filter((stop) => stop.symbol === (symbol ?? stop.symbol));
-      return said(own.filter((stop) => isShown(stop) && stop.ref === (algoId ?? stop.ref)).map(tellSeen));
+      const isAsked = (each: { readonly symbol: string; readonly ref: string }) =>
+        each.symbol === (symbol ?? each.symbol) && each.ref === (algoId ?? each.ref);
+      const stops = (await office.stops(call.holder.account)).filter(isAsked);
+      const entries = (await conditionals(office, call.holder.account)).filter(isAsked);
+      return said([
+        ...stops.filter(({ status }) => isAll || status === 'standing').map(tellSeen),
+        ...entries.filter((entry) => isAll || entryState(entry) === 'NEW').map(tellSeenEntry),
+      ]);
     });
 
   return {
@@ -162,23 +247,26 @@ export function binanceStops(
       [`GET ${PATH}`]: (call) =>
         named(call, async () => {
           const stop = await find(call);
-          return stop ? said(tellSeen(stop)) : refused(400, -2013, 'Order does not exist.');
+          if (stop) return said(tellSeen(stop));
+          const entry = await findEntry(call);
+          return entry ? said(tellSeenEntry(entry)) : refused(400, -2013, 'Order does not exist.');
         }),
       [`DELETE ${PATH}`]: (call) =>
-        named(call, async () => {
-          const stop = await find(call);
-          const isDone = stop && (await office.removeStop(call.holder.account, stop.ref));
-          if (!isDone) return REFUSALS.not_found;
-          return said({
-            algoId: Number(stop.ref),
-            clientAlgoId: stop.clientOrderId,
-            code: '200',
-            msg: 'success',
-          });
-        }),
-      'GET /fapi/v1/openAlgoOrders': (call) => list(call, ({ status }) => status === 'standing'),
+        named(
+          call,
+          async () => {
+            const { account } = call.holder;
+            const stop = await find(call);
+            if (stop && (await office.removeStop(account, stop.ref))) return deleted(stop);
+            const entry = stop ? null : await findEntry(call);
+            const isEnded = entry && (await endWaiting(office, account, entry));
+            return isEnded ? deleted(entry) : REFUSALS.not_found;
+          },
+          'cancel',
+        ),
+      'GET /fapi/v1/openAlgoOrders': (call) => list(call, false),
       'GET /fapi/v1/allAlgoOrders': (call) =>
-        isListed(call.params.symbol) ? list(call, () => true) : turnedAway(missing('symbol')),
+        isListed(call.params.symbol) ? list(call, true) : turnedAway(missing('symbol')),
     },
     trading: [`POST ${PATH}`, `DELETE ${PATH}`],
   };

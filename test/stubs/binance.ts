@@ -17,6 +17,7 @@ import {
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, multiply, ZERO } from '../../src/domain/decimal.ts';
 import { binanceStops } from './binance-stops.ts';
+import { plainOffice } from './conditional.ts';
 import { binanceStream, listenKeyOf } from './streams.ts';
 import {
   among,
@@ -72,6 +73,7 @@ const REFUSALS: Record<RefusalCode, Answer> = {
   no_position: refused(400, -2022, 'ReduceOnly Order is rejected.'),
   expired: refused(400, -5028, 'Timestamp for this request is outside of the ME recvWindow.'),
   duplicate: refused(400, -4116, 'ClientOrderId is duplicated.'),
+  would_trigger: refused(400, -2021, 'Order would immediately trigger.'),
 };
 
 const STATES: Record<SeenOrder['status'], string> = {
@@ -259,9 +261,17 @@ const INVERSE = {
   ],
 };
 
+/** Of those that it has (GTX and GTD besides). */
+const TIMES_IN_FORCE: Readonly<Record<string, 'gtc' | 'ioc' | 'fok'>> = {
+  GTC: 'gtc',
+  IOC: 'ioc',
+  FOK: 'fok',
+};
+
 const isListed = (symbol: string | undefined) => MARKETS.some((market) => market.symbol === symbol);
 
-function routesOf(office: Office): Routes {
+function routesOf(all: Office): Routes {
+  const office = plainOffice(all);
   const bookTicker = ({ symbol, isSuspended }: { symbol: string; isSuspended: boolean }) => {
     const { bid, ask } = office.quote(symbol);
     const quantity = isSuspended ? '0' : '12.5';
@@ -285,11 +295,15 @@ function routesOf(office: Office): Routes {
     return found?.symbol === symbol ? found : null;
   }
 
-  const named = (call: Call, answer: () => Promise<Answer>): Visit => {
+  const named = (
+    call: Call,
+    answer: () => Promise<Answer>,
+    what: 'look_up' | 'cancel' = 'look_up',
+  ): Visit => {
     const { symbol, orderId, origClientOrderId } = call.params;
     if (!isListed(symbol)) return turnedAway(BAD_SYMBOL);
     if (!orderId && !origClientOrderId) return turnedAway(missing('orderId'));
-    return visit('look_up', call, answer);
+    return visit(what, call, answer);
   };
 
   function place(call: Call): Visit {
@@ -307,7 +321,8 @@ function routesOf(office: Office): Routes {
     if (type !== 'MARKET' && type !== 'LIMIT') return turnedAway(refused(400, -1116, 'Invalid orderType.'));
     const isLimit = type === 'LIMIT';
     if (isLimit && !timeInForce) return turnedAway(missing('timeInForce'));
-    if (isLimit && timeInForce !== 'GTC') return turnedAway(refused(400, -1115, 'Invalid timeInForce.'));
+    const force = TIMES_IN_FORCE[timeInForce ?? 'GTC'];
+    if (isLimit && !force) return turnedAway(refused(400, -1115, 'Invalid timeInForce.'));
     if (isLimit && !price) return turnedAway(missing('price'));
     if (isLimit && !(Number(price) > 0)) return turnedAway(refused(400, -4001, 'Price less than 0.'));
     if (!isLimit && (price || timeInForce))
@@ -329,7 +344,7 @@ function routesOf(office: Office): Routes {
         reduceOnly: params.reduceOnly === 'true',
         sendBefore: signedAt + call.windowMs,
         isHedged: (params.positionSide ?? 'BOTH') !== 'BOTH',
-        ...(isLimit && { limit: quantityOf(price) }),
+        ...(isLimit && force && { limit: quantityOf(price), timeInForce: force }),
       },
       tell: (taken) => tellTaken(taken, params.newOrderRespType === 'RESULT'),
     };
@@ -390,8 +405,9 @@ function routesOf(office: Office): Routes {
       return said([{ ...alias, availableBalance, maxWithdrawAmount, marginAvailable: true, updateTime }]);
     });
 
-  const stops = binanceStops(office, {
+  const stops = binanceStops(all, {
     ...{ said, refused, missing, isListed },
+    refusal: ({ code }) => REFUSALS[code],
     busy: REFUSALS.broker_rate_limited,
     badSymbol: BAD_SYMBOL,
   });
@@ -431,12 +447,16 @@ function routesOf(office: Office): Routes {
           return order ? said(tellSeen(order)) : NO_ORDER;
         }),
       'DELETE /fapi/v1/order': (call) =>
-        named(call, async () => {
-          const order = await find(call);
-          const isDone = order && (await office.cancel(call.holder.account, order.ref));
-          if (!isDone) return refused(400, -2011, 'Unknown order sent.');
-          return said(tellChanged({ ...order, status: 'cancelled' }));
-        }),
+        named(
+          call,
+          async () => {
+            const order = await find(call);
+            const isDone = order && (await office.cancel(call.holder.account, order.ref));
+            if (!isDone) return refused(400, -2011, 'Unknown order sent.');
+            return said(tellChanged({ ...order, status: 'cancelled' }));
+          },
+          'cancel',
+        ),
       [`POST ${LISTEN_KEY}`]: (call) =>
         visit('other', call, () => said({ listenKey: listenKeyOf(call.holder.standing) })),
       'GET /fapi/v1/openOrders': (call) =>

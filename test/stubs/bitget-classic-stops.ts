@@ -14,6 +14,7 @@ import {
 } from '../../chaos/exchange-dialect.ts';
 import { type Decimal, sign } from '../../src/domain/decimal.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
+import { classicPlans } from './bitget-classic-plans.ts';
 import { busy, isListed, isPrice, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
 import { type Call, type Params, quantityOf, type Routes, visit } from './wire.ts';
 
@@ -115,6 +116,7 @@ const tellTarget = (target: Target) => ({
 });
 
 export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
+  const plans = classicPlans(office);
   /** By account and symbol. */
   const targets = new Map<string, Target>();
   const keyOf = (account: AccountId, symbol: string) => `${account} ${symbol}`;
@@ -227,13 +229,14 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       return tellSet(call.params, target ? [target.ref] : []);
     });
 
-  const list = (call: Call, rows: (symbol: string | undefined) => Promise<readonly PlanRow[]>): Visit => {
+  const list = (call: Call, rows: Rows, planned: Rows): Visit => {
     const { planType, productType, symbol, orderId, clientOid } = call.params;
     if (!planType) return turnedAway(refused(40019, 'Parameter planType cannot be empty'));
     if (productType?.toUpperCase() !== 'USDT-FUTURES')
       return turnedAway(refused(40019, 'Parameter productType cannot be empty'));
     return visit('look_up', call, async () => {
-      const all = planType === 'profit_loss' ? await rows(symbol) : [];
+      const of = { profit_loss: rows, normal_plan: planned }[planType];
+      const all = (await of?.(symbol)) ?? [];
       // The exchange's id goes before ours.
       const own = all.filter((row) =>
         orderId ? row.orderId === orderId : row.clientOid === (clientOid ?? row.clientOid),
@@ -275,8 +278,12 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     if (params.productType?.toUpperCase() !== 'USDT-FUTURES')
       return turnedAway(refused(40019, 'Parameter productType cannot be empty'));
     if (orderIdList && !symbol) return turnedAway(refused(40019, 'Parameter symbol cannot be empty'));
-    return visit('look_up', call, async () => {
-      const all = (await pending(call, symbol)).filter((row) => row.planType === planType);
+    return visit('cancel', call, async () => {
+      const waiting: readonly PlanRow[] = [
+        ...(await pending(call, symbol)),
+        ...(await plans.pending(call, symbol)),
+      ];
+      const all = waiting.filter((row) => row.planType === planType);
       const wanted = orderIdList ?? all;
       const successList: object[] = [];
       const failureList: object[] = [];
@@ -286,8 +293,9 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
           orderId: plan?.orderId ?? orderId ?? '',
           clientOid: plan?.clientOid ?? clientOid ?? '',
         };
+        const isPlan = plan?.planType === 'normal_plan' && (await plans.end(call, plan.orderId));
         if (plan?.planType === 'pos_profit') targets.delete(keyOf(holder.account, plan.symbol));
-        else if (!plan || !(await office.removeStop(holder.account, plan.orderId))) {
+        else if (!plan || !(isPlan || (await office.removeStop(holder.account, plan.orderId)))) {
           failureList.push({ ...name, errorMsg: 'notExistend' });
           continue;
         }
@@ -301,12 +309,33 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     asked: {
       'POST /api/v2/mix/order/place-pos-tpsl': place,
       'POST /api/v2/mix/order/cancel-plan-order': cancel,
-      'GET /api/v2/mix/order/orders-plan-pending': (call) => list(call, (symbol) => pending(call, symbol)),
-      'GET /api/v2/mix/order/orders-plan-history': (call) => list(call, (symbol) => ended(call, symbol)),
+      'POST /api/v2/mix/order/place-plan-order': plans.place,
+      'GET /api/v2/mix/order/orders-plan-pending': (call) =>
+        list(
+          call,
+          (symbol) => pending(call, symbol),
+          (symbol) => plans.pending(call, symbol),
+        ),
+      'GET /api/v2/mix/order/orders-plan-history': (call) =>
+        list(
+          call,
+          (symbol) => ended(call, symbol),
+          (symbol) => plans.ended(call, symbol),
+        ),
     },
-    trading: ['POST /api/v2/mix/order/place-pos-tpsl', 'POST /api/v2/mix/order/cancel-plan-order'],
+    trading: [
+      'POST /api/v2/mix/order/place-pos-tpsl',
+      'POST /api/v2/mix/order/place-plan-order',
+      'POST /api/v2/mix/order/cancel-plan-order',
+    ],
   };
 }
 
 type PlanName = { readonly orderId?: string; readonly clientOid?: string };
-type PlanRow = ReturnType<typeof tellStop> | ReturnType<typeof tellTarget>;
+type PlanRow = {
+  readonly planType: string;
+  readonly symbol: string;
+  readonly orderId: string;
+  readonly clientOid: string;
+};
+type Rows = (symbol: string | undefined) => Promise<readonly PlanRow[]>;

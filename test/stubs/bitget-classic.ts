@@ -13,6 +13,7 @@ import {
 import { absolute, multiply, negate, sign, ZERO } from '../../src/domain/decimal.ts';
 import { classicStops } from './bitget-classic-stops.ts';
 import { isListed, isPrice, MARKETS, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
+import { plainOffice } from './conditional.ts';
 import { among, type Call, COINS, type Params, quantityOf, type Routes, visit } from './wire.ts';
 
 const STATES: Record<SeenOrder['status'], string> = {
@@ -160,7 +161,8 @@ const authoritiesOf = (permissions: readonly string[]) => [
   ...(permissions.includes('withdraw') ? ['wwow'] : []),
 ];
 
-export function classicRoutes(office: Office): Routes {
+export function classicRoutes(everything: Office): Routes {
+  const office = plainOffice(everything);
   const contracts = ({ productType = '' }: Params) => {
     const lists: Record<string, () => object[]> = {
       'USDT-FUTURES': () => MARKETS.map(tellContract),
@@ -199,7 +201,8 @@ export function classicRoutes(office: Office): Routes {
     if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
     if (orderType === 'limit' && !price) return wrong('price');
     if (orderType === 'limit' && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
-    if (orderType === 'limit' && force.toLowerCase() !== 'gtc') return wrong('force');
+    const timeInForce = force.toLowerCase() as 'gtc' | 'ioc' | 'fok';
+    if (orderType === 'limit' && !/^(gtc|ioc|fok)$/.test(timeInForce)) return wrong('force');
     if (side !== 'buy' && side !== 'sell') return wrong('side');
     if (!/^[.A-Z:/a-z0-9_-]{1,40}$/.test(clientOid)) return wrong('clientOid');
     if (!(Number(size) > 0)) return turnedAway(refused(45111, 'less than the minimum order quantity'));
@@ -215,7 +218,7 @@ export function classicRoutes(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: params.tradeSide === 'open' || params.tradeSide === 'close',
         marginMode: marginMode === 'crossed' ? 'cross' : 'isolated',
-        ...(orderType === 'limit' && { limit: quantityOf(price) }),
+        ...(orderType === 'limit' && { limit: quantityOf(price), timeInForce }),
       },
       tell: (taken) =>
         taken.outcome === 'refused'
@@ -282,7 +285,7 @@ export function classicRoutes(office: Office): Routes {
     });
   }
 
-  const stops = classicStops(office);
+  const stops = classicStops(everything);
 
   return {
     open: {
@@ -312,7 +315,7 @@ export function classicRoutes(office: Office): Routes {
       'GET /api/v2/mix/order/fills': (call) =>
         list(call, 'fillList', ({ fillPrice }) => fillPrice !== null, tellFill),
       'POST /api/v2/mix/order/cancel-order': (call) =>
-        visit('look_up', call, async () => {
+        visit('cancel', call, async () => {
           const order = await find(call);
           const isDone = order && (await office.cancel(call.holder.account, order.ref));
           if (!isDone) return refused(40768, 'Order does not exist');

@@ -171,7 +171,8 @@ export function unifiedRoutes(office: Office): Routes {
     if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
     if (orderType === 'limit' && !price) return wrong('price');
     if (orderType === 'limit' && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
-    if (orderType === 'limit' && timeInForce !== 'gtc') return wrong('timeInForce');
+    const force = timeInForce as 'gtc' | 'ioc' | 'fok';
+    if (orderType === 'limit' && !/^(gtc|ioc|fok)$/.test(timeInForce)) return wrong('timeInForce');
     if (side !== 'buy' && side !== 'sell') return wrong('side');
     if (!/^[.A-Z:/a-z0-9_-]{1,32}$/.test(clientOid)) return wrong('clientOid');
     if (!(Number(qty) > 0)) return wrong('qty');
@@ -189,7 +190,7 @@ export function unifiedRoutes(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: params.posSide === 'long' || params.posSide === 'short',
         ...(marginMode && { marginMode: marginMode === 'isolated' ? 'isolated' : 'cross' }),
-        ...(orderType === 'limit' && { limit: quantityOf(price) }),
+        ...(orderType === 'limit' && { limit: quantityOf(price), timeInForce: force }),
       },
       tell(taken) {
         if (taken.outcome === 'refused') return (OWN_REFUSALS[taken.code] ?? REFUSALS[taken.code])();
@@ -232,7 +233,7 @@ export function unifiedRoutes(office: Office): Routes {
       'GET /api/v3/trade/history-orders': (call) => list(call, (order) => !isResting(order), tellOrder),
       'GET /api/v3/trade/fills': (call) => list(call, ({ fillPrice }) => fillPrice !== null, tellFill),
       'POST /api/v3/trade/cancel-order': (call) =>
-        visit('look_up', call, async () => {
+        visit('cancel', call, async () => {
           const order = await find(call);
           const isDone = order && (await office.cancel(call.holder.account, order.ref));
           return isDone ? said({ orderId: order.ref, clientOid: order.clientOrderId }) : NO_ORDER();

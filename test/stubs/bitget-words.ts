@@ -38,5 +38,6 @@ export const REFUSALS: Record<RefusalCode, () => Answer> = {
   no_position: () => refused(22002, 'No position to close'),
   expired: () => refused(40008, 'Request timestamp expired'),
   duplicate: () => refused(40786, 'Duplicate clientOid'),
+  would_trigger: () => refused(40917, 'Stop price for long position please < mark price'),
 };
 export const OFF_TICK = () => refused(45115, 'The price you enter should be a multiple of 0.1');

@@ -60,6 +60,13 @@ const busy = (ms: number): Answer => ({
   },
 });
 
+/** Of those that it has (PostOnly besides). */
+const TIMES_IN_FORCE: Readonly<Record<string, 'gtc' | 'ioc' | 'fok'>> = {
+  GTC: 'gtc',
+  IOC: 'ioc',
+  FOK: 'fok',
+};
+
 const LATE = 'invalid request, please check your server timestamp or recv_window param';
 
 const REFUSALS: Record<RefusalCode, () => Answer> = {
@@ -74,17 +81,21 @@ const REFUSALS: Record<RefusalCode, () => Answer> = {
   no_position: () => told(110017, 'current position is zero, cannot fix reduce-only order qty'),
   expired: () => told(10002, LATE),
   duplicate: () => told(110072, 'OrderLinkedID is duplicate'),
+  would_trigger: () => told(110092, 'expect Rising, but trigger_price <= current'),
 };
 
-function stateOf({ status, fillQuantity }: SeenOrder): string {
+function stateOf({ status, fillQuantity, trigger, waitedFor }: SeenOrder): string {
   switch (status) {
     case 'placed':
-      return 'New';
+      if (trigger !== null) return 'Untriggered';
+      return waitedFor === null ? 'New' : 'Triggered';
     case 'partially_filled':
       return 'PartiallyFilled';
     case 'filled':
       return 'Filled';
     case 'cancelled':
+      // One that is taken back before its price was there has a word of its own.
+      if (trigger !== null) return 'Deactivated';
       return sign(fillQuantity) > 0 ? 'PartiallyFilledCanceled' : 'Cancelled';
     case 'failed':
       return 'Rejected';
@@ -117,14 +128,14 @@ function tellOrder(order: SeenOrder, stop?: SeenStop) {
     cumExecFee: order.fee ?? '0',
     timeInForce: order.limit === null ? 'IOC' : 'GTC',
     orderType: order.limit === null ? 'Market' : 'Limit',
-    stopOrderType: '',
+    stopOrderType: order.waitedFor === null ? '' : 'Stop',
     orderIv: '',
-    triggerPrice: '',
+    triggerPrice: order.waitedFor ?? '',
     takeProfit: '',
     stopLoss: '',
     tpslMode: 'UNKNOWN',
-    triggerDirection: 0,
-    triggerBy: '',
+    triggerDirection: order.waitedFor === null ? 0 : order.side === 'buy' ? 1 : 2,
+    triggerBy: order.waitedFor === null ? '' : 'LastPrice',
     reduceOnly: order.reduceOnly,
     closeOnTrigger: false,
     cumFeeDetail: order.fee ? { USDT: order.fee } : {},
@@ -299,12 +310,17 @@ function routesOf(office: Office): Routes {
     const isLimit = orderType === 'Limit';
     if (!isLimit && orderType !== 'Market') return turnedAway(told(10001, 'OrderType invalid'));
     if (isLimit && !(Number(price) > 0)) return turnedAway(told(10001, 'params error: price invalid'));
-    if (isLimit && timeInForce !== 'GTC')
-      return turnedAway(told(10001, 'this stub rests orders as GTC only'));
-    // With a trigger it would be a conditional order.
-    if (params.triggerPrice || params.stopLoss || params.takeProfit)
+    const force = TIMES_IN_FORCE[timeInForce];
+    if (isLimit && !force) return turnedAway(told(10001, 'params error: timeInForce invalid'));
+    if (params.stopLoss || params.takeProfit)
       return turnedAway(told(10001, 'this stub keeps stops of positions only'));
     if (!/^(Buy|Sell)$/.test(side)) return turnedAway(told(10001, 'Side invalid'));
+    // With a trigger it is a conditional order, under the same ids: it waits for the price to rise to it (1), or to fall (2).
+    const { triggerPrice, triggerDirection, triggerBy = 'LastPrice' } = params;
+    if (triggerPrice && triggerDirection !== (side === 'Buy' ? '1' : '2'))
+      return turnedAway(told(10001, 'this stub has no conditional order that waits the other way'));
+    if (triggerPrice && (!(Number(triggerPrice) > 0) || triggerBy !== 'LastPrice'))
+      return turnedAway(told(10001, 'params error: triggerPrice invalid'));
     if (!/^[A-Za-z0-9_-]{1,36}$/.test(orderLinkId))
       return turnedAway(told(10001, 'params error: OrderLinkId invalid'));
     if (!(Number(qty) > 0)) return turnedAway(told(10001, 'Qty invalid'));
@@ -319,11 +335,14 @@ function routesOf(office: Office): Routes {
         reduceOnly: params.reduceOnly === 'true',
         sendBefore: signedAt + call.windowMs,
         isHedged: (params.positionIdx ?? '0') !== '0',
-        ...(isLimit && { limit: quantityOf(price) }),
+        ...(isLimit && force && { limit: quantityOf(price), timeInForce: force }),
+        ...(triggerPrice && { trigger: quantityOf(triggerPrice) }),
       },
       tell: (taken) =>
         taken.outcome === 'refused'
-          ? REFUSALS[taken.code]()
+          ? taken.code === 'would_trigger' && side === 'Sell'
+            ? told(110093, 'expect Falling, but trigger_price >= current')
+            : REFUSALS[taken.code]()
           : said({ orderId: taken.order.ref, orderLinkId: taken.order.clientOrderId }),
     };
   }
@@ -445,7 +464,7 @@ function routesOf(office: Office): Routes {
       'GET /v5/order/history': (call) => orders(call, true),
       'GET /v5/execution/list': (call) => visit('look_up', call, async () => listed(await trades(call))),
       'POST /v5/order/cancel': (call) =>
-        visit('look_up', call, async () => {
+        visit('cancel', call, async () => {
           const [order] = call.params.orderId || call.params.orderLinkId ? await search(call) : [];
           const isDone = order && (await office.cancel(call.holder.account, order.ref));
           if (!isDone) return told(110001, 'order not exists or too late to cancel');

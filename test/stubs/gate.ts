@@ -103,6 +103,8 @@ const REFUSALS: Record<RefusalCode, () => Answer> = {
   no_position: () => refused(400, 'POSITION_EMPTY', 'empty position'),
   expired: () => refused(400, 'REQUEST_EXPIRED', 'the request came after its x-gate-exptime'),
   duplicate: () => refused(400, 'REPEATED_CREATION', 'the text is known'),
+  // Its orders wait for no price.
+  would_trigger: () => refused(400, 'INVALID_PARAM_VALUE', 'invalid argument: price'),
 };
 
 /** Below zero to sell. */
@@ -270,7 +272,7 @@ function routesOf(office: Office): Routes {
     const isLimit = sign(limit) !== 0;
     if (price === undefined || sign(limit) < 0) return wrong('price');
     // At the market it does not rest.
-    if (isLimit ? tif !== 'gtc' : tif !== 'ioc' && tif !== 'fok') return wrong('tif');
+    if ((!isLimit || tif !== 'gtc') && tif !== 'ioc' && tif !== 'fok') return wrong('tif');
     if (!/^t-[\w.-]{1,28}$/.test(text)) return wrong('text');
     if (sign(quantity) === 0 || (!isWhole(quantity) && !(contract in DECIMALS))) return wrong('size');
     return {
@@ -283,7 +285,7 @@ function routesOf(office: Office): Routes {
         quantity: absolute(quantity),
         reduceOnly: params.reduce_only === 'true',
         sendBefore: signedAt + windowMs,
-        ...(isLimit && { limit }),
+        ...(isLimit && { limit, timeInForce: tif as 'gtc' | 'ioc' | 'fok' }),
       },
       tell: (taken) => (taken.outcome === 'refused' ? REFUSALS[taken.code]() : said(tellOrder(taken.order))),
     };
@@ -391,7 +393,7 @@ function routesOf(office: Office): Routes {
           return order ? said(tellOrder(order, (await closesOf(call))(order))) : NO_ORDER;
         }),
       [`DELETE ${FUTURES}/orders/`]: (call) =>
-        visit('look_up', call, async () => {
+        visit('cancel', call, async () => {
           const order = await find(call);
           if (!order) return NO_ORDER;
           const isDone = await office.cancel(call.holder.account, order.ref);

@@ -9,9 +9,12 @@ import {
   type SeenStop,
   type StopRefusalCode,
   type StopTaken,
+  type Taken,
   turnedAway,
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
+import { hasTriggered } from './conditional.ts';
+import { askedTrigger, okxTriggers, stateOf, tellTrigger, triggerFault } from './okx-triggers.ts';
 import {
   answered,
   busy,
@@ -123,7 +126,7 @@ const row = ({ algoId = '', algoClOrdId = '' }: Params, [code, text]: Words) => 
 });
 const failed = (params: Params, words: Words): Answer =>
   answered(200, '1', 'All operations failed', [row(params, words)]);
-const done = ({ ref, clientOrderId }: SeenStop): Answer =>
+const done = ({ ref, clientOrderId }: Pick<SeenStop, 'ref' | 'clientOrderId'>): Answer =>
   said(row({ algoId: ref, algoClOrdId: clientOrderId }, [0, '']));
 
 /** What is wrong with it, whatever stands there. */
@@ -159,6 +162,24 @@ function fault(params: Params, { holder }: Call): Words | null {
 }
 
 export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
+  const triggers = okxTriggers(office);
+
+  /** An entry that waits for a price. */
+  function placeTrigger(call: Call): Visit {
+    const { params } = call;
+    const words = triggerFault(call);
+    if (words) return turnedAway(failed(params, words));
+    return {
+      ...askedTrigger(call),
+      tell(taken: Taken) {
+        if (taken.outcome === 'accepted') return done(taken.order);
+        if (taken.code === 'broker_rate_limited') return busy();
+        // Of an algo order the words are others.
+        return failed(params, taken.code === 'duplicate' ? STOP_REFUSALS.duplicate : REFUSALS[taken.code]);
+      },
+    };
+  }
+
   const told = (params: Params, { side, triggerBy }: AskedStop, taken: StopTaken): Answer => {
     if (taken.outcome === 'accepted') return done(taken.stop);
     if (taken.code === 'broker_rate_limited') return busy();
@@ -170,6 +191,7 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
 
   function place(call: Call): Visit {
     const { holder, params } = call;
+    if (params.ordType === 'trigger') return placeTrigger(call);
     const words = fault(params, call);
     if (words) return turnedAway(failed(params, words));
     const stop: AskedStop = {
@@ -228,10 +250,12 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     const { instId = '' } = params;
     if (!body.trimStart().startsWith('[')) return turnedAway(refused(400, 50002, 'JSON syntax error'));
     if (!isListed(instId)) return turnedAway(failed(params, REFUSALS.invalid_symbol));
-    return visit('look_up', call, async () => {
+    return visit('cancel', call, async () => {
       const stop = await find(call, params);
-      if (stop?.status === 'triggered')
+      const entry = stop ? null : await triggers.find(call, params);
+      if (stop?.status === 'triggered' || (entry && hasTriggered(entry)))
         return failed(params, [51416, "Order has been triggered and can't be canceled"]);
+      if (entry?.symbol === instId && (await triggers.end(call, entry))) return done(entry);
       if (stop?.symbol === instId && (await office.removeStop(holder.account, stop.ref))) return done(stop);
       return failed(params, [
         51400,
@@ -240,15 +264,22 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     });
   }
 
-  const list = (call: Call, isShown: (stop: SeenStop) => boolean): Visit =>
+  const list = (call: Call, isShown: (state: string) => boolean): Visit =>
     visit('look_up', call, async () => {
-      const { ordType, algoId, instId } = call.params;
-      const isAsked = ordType?.split(',').includes('conditional');
-      const stops = isAsked ? await office.stops(call.holder.account) : [];
-      const own = stops.filter(
-        (stop) => stop.symbol === (instId ?? stop.symbol) && stop.ref === (algoId ?? stop.ref),
-      );
-      return said(own.filter(isShown).map((stop) => tellStop(stop, call)));
+      const { ordType = '', algoId, instId } = call.params;
+      const isIt = (each: { readonly symbol: string; readonly ref: string }) =>
+        each.symbol === (instId ?? each.symbol) && each.ref === (algoId ?? each.ref);
+      const types = ordType.split(',');
+      const stops = types.includes('conditional') ? await office.stops(call.holder.account) : [];
+      const entries = types.includes('trigger') ? await triggers.all(call) : [];
+      return said([
+        ...stops
+          .filter((stop) => isIt(stop) && isShown(STATES[stop.status]))
+          .map((stop) => tellStop(stop, call)),
+        ...entries
+          .filter((entry) => isIt(entry) && isShown(stateOf(entry)))
+          .map((entry) => tellTrigger(entry, call)),
+      ]);
     });
   const missing = (name: string) => turnedAway(refused(400, 50014, `Parameter ${name} cannot be empty.`));
 
@@ -262,24 +293,23 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
         if (!algoId && !algoClOrdId) return missing('algoId');
         return visit('look_up', call, async () => {
           const stop = await find(call, call.params);
-          return stop ? said(tellStop(stop, call)) : refused(200, 51603, 'Order does not exist');
+          if (stop) return said(tellStop(stop, call));
+          const entry = await triggers.find(call, call.params);
+          return entry ? said(tellTrigger(entry, call)) : refused(200, 51603, 'Order does not exist');
         });
       },
       'GET /api/v5/trade/orders-algo-pending': (call) => {
         const { ordType, instId } = call.params;
         if (!ordType) return missing('ordType');
         if (instId !== undefined && !isListed(instId)) return turnedAway(NO_SYMBOL);
-        return list(call, ({ status }) => status === 'standing');
+        return list(call, (each) => each === 'live');
       },
       'GET /api/v5/trade/orders-algo-history': (call) => {
         const { ordType, state, algoId } = call.params;
         if (!ordType) return missing('ordType');
         if (!state && !algoId)
           return turnedAway(refused(200, 51602, 'Either order status or order ID is required.'));
-        return list(
-          call,
-          (stop) => stop.status !== 'standing' && STATES[stop.status] === (state ?? STATES[stop.status]),
-        );
+        return list(call, (each) => each !== 'live' && each === (state ?? each));
       },
     },
     trading: [

@@ -50,6 +50,7 @@ export const REFUSALS: Record<
   ],
   expired: [50037, 'The expTime was passed before the order came to its turn.'],
   duplicate: [51016, 'Client order ID already exists.'],
+  would_trigger: [51280, 'The trigger price is beyond the last price.'],
 };
 
 /** Of an order: the answer says that all failed, and its row why. */

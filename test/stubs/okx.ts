@@ -15,6 +15,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { negate, sign } from '../../src/domain/decimal.ts';
+import { plainOffice } from './conditional.ts';
 import { okxStops } from './okx-stops.ts';
 import {
   busy,
@@ -191,7 +192,15 @@ const tellSpot = (coin: string) => ({
   minSz: '0.00001',
 });
 
-function routesOf(office: Office): Routes {
+/** With a price, how long it rests stands in the type. */
+const TIMES_IN_FORCE: Readonly<Record<string, 'gtc' | 'ioc' | 'fok'>> = {
+  limit: 'gtc',
+  ioc: 'ioc',
+  fok: 'fok',
+};
+
+function routesOf(everything: Office): Routes {
+  const office = plainOffice(everything);
   const instruments = ({ instType, instId }: Params) => {
     const lists: Record<string, () => { instId: string }[]> = {
       SWAP: () => [...MARKETS.map(tellMarket), INVERSE],
@@ -229,9 +238,10 @@ function routesOf(office: Office): Routes {
     const wrong = (code: number, text: string) => turnedAway(failed(params, code, text));
     if (holder.standing.accountType === 'classic')
       return wrong(51010, "You can't complete this request under your current account mode.");
-    if (ordType !== 'market' && ordType !== 'limit') return wrong(51000, 'Parameter ordType error');
-    if (ordType === 'limit' && !px) return wrong(51204, 'The price for the limit order cannot be empty.');
-    if (ordType === 'limit' && !isPrice(px, instId)) return wrong(...OFF_TICK);
+    const force = TIMES_IN_FORCE[ordType ?? ''];
+    if (ordType !== 'market' && !force) return wrong(51000, 'Parameter ordType error');
+    if (force && !px) return wrong(51204, 'The price for the limit order cannot be empty.');
+    if (force && !isPrice(px, instId)) return wrong(...OFF_TICK);
     if (side !== 'buy' && side !== 'sell') return wrong(51000, 'Parameter side error');
     if (!/^[A-Za-z0-9]{1,32}$/.test(clOrdId)) return wrong(51000, 'Parameter clOrdId error');
     if (!(Number(sz) > 0)) return wrong(51000, 'Parameter sz error');
@@ -249,7 +259,7 @@ function routesOf(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: (params.posSide ?? 'net') !== 'net',
         marginMode: params.tdMode,
-        ...(ordType === 'limit' && { limit: quantityOf(px) }),
+        ...(force && { limit: quantityOf(px), timeInForce: force }),
       },
       tell: (taken) => tellTaken(params, taken),
     };
@@ -272,7 +282,7 @@ function routesOf(office: Office): Routes {
   const telling = (call: Call) => (order: SeenOrder) => tellOrder(order, call.holder.standing.marginMode);
   const finished = (call: Call) => list(call, (order) => !isResting(order), telling(call));
   const fills = (call: Call) => list(call, ({ fillQuantity }) => sign(fillQuantity) > 0, tellFill);
-  const stops = okxStops(office);
+  const stops = okxStops(everything);
 
   return {
     open: {
@@ -300,7 +310,7 @@ function routesOf(office: Office): Routes {
       'GET /api/v5/trade/fills': fills,
       'GET /api/v5/trade/fills-history': fills,
       'POST /api/v5/trade/cancel-order': (call) =>
-        visit('look_up', call, async () => {
+        visit('cancel', call, async () => {
           const order = await find(call);
           const isDone = order && (await office.cancel(call.holder.account, order.ref));
           if (!isDone)

@@ -95,6 +95,8 @@ const REFUSALS: Record<RefusalCode, string | Answer> = {
   no_position: '平倉口數不足',
   expired: '委託已失效',
   duplicate: '系統有誤,請洽客服人員',
+  // Nothing waits for a price there.
+  would_trigger: '交易條件值有錯',
 };
 
 const STATES: Record<SeenOrder['status'], string> = {

@@ -2,6 +2,7 @@
 // and the order of the words are checked as the exchanges do.
 
 import type { Holder, Office, SeenOrder, StreamDialect, StreamTalk } from '../../chaos/exchange-dialect.ts';
+import { plainly } from './conditional.ts';
 import { hmac } from './wire.ts';
 
 type Clerk = Pick<Office, 'now' | 'holderOf'>;
@@ -127,7 +128,11 @@ export const okxStream = (row: Row): StreamDialect => ({
         return { event: 'error', code, msg, connId: CONNECTION };
       },
       pong,
-      tell: (order, holder) => ({ arg, data: [row(order, holder)] }),
+      // Of algo orders it tells in another channel.
+      tell(order, holder) {
+        const known = plainly(order);
+        return { arg, data: known ? [row(known, holder)] : [] };
+      },
     });
   },
 });
@@ -226,12 +231,14 @@ export const binanceStream = (row: Row): StreamDialect => ({
     return {
       hear: () => [],
       account: () => holder?.account ?? null,
-      tell: (order) => ({
-        e: 'ORDER_TRADE_UPDATE',
-        E: clerk.now(),
-        T: order.updatedAt,
-        o: holder ? row(order, holder) : {},
-      }),
+      tell(order) {
+        const known = plainly(order);
+        const at = { E: clerk.now(), T: order.updatedAt };
+        if (known) return { e: 'ORDER_TRADE_UPDATE', ...at, o: holder ? row(known, holder) : {} };
+        const { clientOrderId: caid, ref, symbol: s, status } = order;
+        const X = status === 'placed' ? 'NEW' : 'CANCELED';
+        return { e: 'ALGO_UPDATE', ...at, o: { caid, aid: Number(ref), at: 'CONDITIONAL', s, X } };
+      },
     };
   },
 });

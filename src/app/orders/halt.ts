@@ -4,12 +4,13 @@
 
 import { type Account, changeAccount } from '../../data/accounts/accounts.ts';
 import { findOrder } from '../../data/orders/orders.ts';
-import { lookAtResting } from '../../data/orders/resting.ts';
-import { absolute, type Decimal, sign, toNumber } from '../../domain/decimal.ts';
+import { lookAtResting, restingOf } from '../../data/orders/resting.ts';
+import { absolute, type Decimal, negate, sign, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
+import { openEntry } from '../../domain/orders/resting.ts';
 import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
 import type { Work } from '../../worker/host/mailbox.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
@@ -103,10 +104,10 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
   const stranger = await attempt(deps, () =>
     admitAddress(deps, { user, accountId: account.id, action: 'trading_request', context }),
   );
-  if (stranger) return notBegun(stranger);
+  if (stranger) return notBegun(stranger, await stillResting(deps, account.id));
   // What could still be filled first: it would open a position on the halted account.
   const cleared = await attempt(deps, () => clearEntries(inTime(), request.user.id, account.id));
-  if (isDenial(cleared)) return notBegun(cleared);
+  if (isDenial(cleared)) return notBegun(cleared, await stillResting(deps, account.id));
 
   const { toClose, cancelled, cancelError, unreadable } = cleared;
   const outcomes = await Promise.all(
@@ -117,7 +118,10 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
           : { left: leftOf(held, 'not_tradable', `It cannot be closed here: ${held.reason}`) },
     ),
   );
-  const left = outcomes.flatMap((outcome) => (outcome.left ? [outcome.left] : []));
+  const left = [
+    ...outcomes.flatMap((outcome) => (outcome.left ? [outcome.left] : [])),
+    ...(await stillResting(deps, account.id)),
+  ];
   const orders = outcomes.flatMap((outcome) => (outcome.order ? [outcome.order] : []));
   return {
     orders: orders.map((order) => orderResult(order)),
@@ -134,12 +138,35 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
   };
 }
 
+/** Entries that nobody knows to have ended: not every broker has them in its list, and each may yet open something. */
+async function stillResting({ db, log }: HaltDeps, account: AccountId): Promise<Left[]> {
+  try {
+    const orders = await restingOf(db, account);
+    return orders.flatMap((order) => {
+      const leg = order.simulation ? undefined : openEntry(order);
+      if (!leg) return [];
+      const quantity = leg.side === 'sell' ? negate(leg.quantity) : leg.quantity;
+      const at = { symbol: leg.instrument ?? order.symbol, quantity };
+      return [
+        leftOf(
+          at,
+          'entry_resting',
+          `Its entry (order ${order.id}, ${leg.brokerRef ?? leg.clientOrderId} at the broker) is not known to have been taken back: it may rest there. It is tried again and again; cancel it at your broker.`,
+        ),
+      ];
+    });
+  } catch (fault) {
+    log.error({ fault }, 'the kill switch could not read what rests');
+    return [];
+  }
+}
+
 /** Even where the time is over, a close is handed over. */
 const MOMENT_MS = 50;
 
-const notBegun = ({ code, detail }: Denial): Flattened => ({
+const notBegun = ({ code, detail }: Denial, left: readonly Left[] = []): Flattened => ({
   orders: [],
-  flatten: { closed: [], left: [], cancelled: 0, cancel_error: null },
+  flatten: { closed: [], left, cancelled: 0, cancel_error: null },
   flatten_error: {
     code,
     message:

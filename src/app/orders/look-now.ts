@@ -13,11 +13,12 @@ import { findOrder, saveOrder } from '../../data/orders/orders.ts';
 import { knownOf } from '../../data/orders/protections.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
+import { isUuid, type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import { afterLook, type FillRules } from '../../domain/orders/fill.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { type Order, openLeg } from '../../domain/orders/order.ts';
 import { isExit } from '../../domain/orders/patience.ts';
+import { seldomLookAt } from '../../domain/orders/resting.ts';
 import type { Verification } from '../../domain/orders/result.ts';
 import { isSettleable } from '../../domain/orders/settle.ts';
 import type { Store } from '../../store/store.ts';
@@ -111,7 +112,7 @@ export async function lookAlone(
   return true;
 }
 
-/** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */
+/** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are, but for what rests. */
 async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<void> {
   const { db, clock, log, looking } = deps;
   const seen = await lookAt(deps, check, as);
@@ -120,10 +121,11 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   const now = clock.now();
   const rules = { ...looking, retries: Number.POSITIVE_INFINITY };
   const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
+  const wasGivenUp = check.state === 'dead_letter';
   const lost = await db.commit([
-    concludeLook(order.id, verdict),
+    concludeLook(order.id, verdict, wasGivenUp ? timestamp(seldomLookAt(after, now)) : null),
     ...(after === order ? [] : [...saveOrder(after), ...knownOf(after)]),
-    ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
+    ...resolution(order, after, now, { wasGivenUp }),
   ]);
   if (lost) {
     log.warn({ ...namesOf(order), lost }, 'a look was overtaken by a fill check, which decides');

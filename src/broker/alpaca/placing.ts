@@ -7,7 +7,7 @@ import { compare, type Decimal, decimal, isOnStep, isWhole, sign } from '../../d
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type BrokerOrder, type BrokerOrderState, type PlaceOutcome, withLeftOver } from '../broker.ts';
 import { type Clock, hoursOf, type NestedOrder, ORDER, stateOf } from './answers.ts';
-import { isPassed, type Refusal, rejectionOf } from './refusals.ts';
+import { isOpposed, isPassed, type Refusal, rejectionOf } from './refusals.ts';
 
 /** So long before the close nothing is sent: longer than a call takes. */
 const CLOSING_MS = 15_000;
@@ -62,6 +62,7 @@ export const isAt = (told: string | number | null | undefined, price: Decimal): 
 
 export const refused = (refusal: Refusal, order: BrokerOrder): PlaceOutcome => ({
   outcome: 'rejected',
+  ...(isOpposed(refusal) && { isOpposed: true }),
   error:
     order.trigger !== undefined && isPassed(refusal)
       ? { ...rejectionOf(refusal), code: 'invalid_price' }

@@ -27,6 +27,11 @@ const PASSED = /stop.?price must.*(current|market|base).?price/i;
 
 export const isPassed = ({ message }: Refusal): boolean => PASSED.test(message);
 
+/** Alpaca takes no order that could trade with another one of the account, nor one to open beside one of the other side. */
+const OPPOSED = /wash trade|while a (long buy|short sell) order is open/i;
+
+export const isOpposed = ({ message }: Refusal): boolean => OPPOSED.test(message);
+
 /** In turn: the first that fits. */
 const MEANINGS: readonly Meaning[] = [
   {
@@ -70,9 +75,10 @@ const MEANINGS: readonly Meaning[] = [
     advice: 'It is not found in the broker contracts; GET /trading/accounts/{id}/symbols has them.',
   },
   {
-    words: /wash trade/i,
+    words: OPPOSED,
     code: 'failed_at_broker',
-    advice: 'An open order of yours stands on the other side: cancel it at Alpaca and send this one again.',
+    advice:
+      'An open order of yours stands on the other side: unless it protects your position, cancel it at Alpaca and send this one again.',
   },
   {
     words: /short/i,
@@ -109,7 +115,15 @@ export function stopRefusalOf(
 ): StopOutcome {
   const isGone = call === 'move' && (status === 404 || ENDED.test(message));
   const isUncovered = NOTHING_HELD.test(message) || (isFlat && /insufficient qty/i.test(message));
-  const why = isGone ? 'gone' : PASSED.test(message) ? 'passed' : isUncovered ? 'no_position' : 'refused';
+  const why = isGone
+    ? 'gone'
+    : PASSED.test(message)
+      ? 'passed'
+      : isUncovered
+        ? 'no_position'
+        : OPPOSED.test(message)
+          ? 'opposed'
+          : 'refused';
   return { outcome: 'rejected', why, words: brief(message) };
 }
 

@@ -20,6 +20,7 @@ import { type Listing, MAX_QUANTITY } from './market.ts';
 import { changeOf, draftOf, endIdle, endOrder, isUnchanged, keepOrder, matchNow } from './matching.ts';
 import { insufficientMargin, marketClosed, rehearse } from './rejections.ts';
 import { brokerRef, type Moment, mannersOf, type Rules, sessionOf } from './rules.ts';
+import { US_STOCKS } from './session.ts';
 import { walk } from './settle.ts';
 import { type AskedStop, besideOrder, refusalOf } from './stops.ts';
 
@@ -59,7 +60,7 @@ export function accept(
     reduceOnly: order.reduceOnly,
     limit: order.limit ?? null,
     trigger: order.trigger ?? null,
-    goodUntil: endOfDay(order, listing, rules, now),
+    goodUntil: endOfDay(order, listing, now),
     instrument: isPriced(order) ? listing.abroad : null,
     status: 'placed',
     fillQuantity: ZERO,
@@ -102,14 +103,13 @@ function atOnce(
 
 const isPriced = ({ limit, trigger }: BrokerOrder): boolean => limit !== undefined || trigger !== undefined;
 
-/** Of an order of the day; null: it is none, or there is no end of it. */
-function endOfDay(
-  { timeInForce }: BrokerOrder,
-  listing: Listing,
-  rules: Rules,
-  now: number,
-): PaperOrder['goodUntil'] {
-  const end = timeInForce === 'day' ? sessionOf(listing, rules).nextClose(now) : null;
+/**
+ * Of an order of the day; null: it is none. It ends also where one may trade at any hour, as in a simulation. Of a foreign market only
+ * shares have such orders (domain/sessions.ts), and their day is New York's.
+ */
+function endOfDay({ timeInForce }: BrokerOrder, { session }: Listing, now: number): PaperOrder['goodUntil'] {
+  if (timeInForce !== 'day') return null;
+  const end = session.nextClose(now) ?? US_STOCKS.nextClose(now);
   return end === null ? null : timestamp(end);
 }
 

@@ -41,6 +41,9 @@ import { resting } from '../migrations/030-resting.ts';
 import { groups } from '../migrations/031-groups.ts';
 import { groupIndexes } from '../migrations/032-group-indexes.ts';
 import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
+import { lateFills } from '../migrations/034-late-fills.ts';
+import { lateFillIndex } from '../migrations/035-late-fill-index.ts';
+import { groupLists } from '../migrations/036-group-lists.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -98,6 +101,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '031-groups', script: groups },
   { name: '032-group-indexes', script: groupIndexes, besideOthers: true },
   { name: '033-unreadable-replies', script: unreadableReplies },
+  { name: '034-late-fills', script: lateFills },
+  { name: '035-late-fill-index', script: lateFillIndex, besideOthers: true },
+  { name: '036-group-lists', script: groupLists, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -68,13 +68,16 @@ export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
   const nextAt = verdict.check === 'scheduled' ? verdict.nextAt : check.nextAt;
   const reason = verdict.check === 'done' ? null : verdict.reason;
   const isFree = verdict.check === 'scheduled' && verdict.isFree === true;
+  const attempts = isFree ? check.attempts - 1 : check.attempts;
   return must(
     'claimed',
     sql`update fill_checks set state = ${verdict.check}, next_at = ${nextAt}, visible_at = null,
-          attempts = ${isFree ? check.attempts - 1 : check.attempts}, last_error = ${reason}
+          attempts = ${isSeen(verdict) ? 0 : attempts}, last_error = ${reason}
         where order_id = ${check.orderId} and state = 'running' and attempts = ${check.attempts}`,
   );
 }
+
+const isSeen = (verdict: Verdict): boolean => verdict.check === 'scheduled' && verdict.rests === 'seen';
 
 export interface OpenCheck extends FillCheck {
   readonly state: 'scheduled' | 'running' | 'dead_letter';
@@ -90,16 +93,35 @@ export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck |
   return { orderId, userId, state, attempts, nextAt };
 }
 
-/** A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. */
-export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
+/**
+ * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. What rests has
+ * been looked at by it, and is followed again where it had been given up. What stays given up is looked at again at `seldomAt`; null: it was not given up.
+ */
+export const concludeLook = (order: OrderId, verdict: Verdict, seldomAt: Timestamp | null): Statement =>
   must(
     'idle',
-    verdict.check === 'done'
-      ? sql`update fill_checks set state = 'done', visible_at = null, last_error = null
-            where order_id = ${order} and state in ('scheduled', 'dead_letter')`
-      : sql`update fill_checks set last_error = ${verdict.reason}
-            where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
+    join(
+      [
+        afterLooking(verdict, seldomAt),
+        sql`where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
+      ],
+      ' ',
+    ),
   );
+
+function afterLooking(verdict: Verdict, seldomAt: Timestamp | null): Statement {
+  if (verdict.check === 'done')
+    return sql`update fill_checks set state = 'done', visible_at = null, last_error = null`;
+  const { reason } = verdict;
+  if (verdict.check === 'scheduled' && verdict.rests === 'seen')
+    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled'`;
+  if (seldomAt !== null)
+    return sql`update fill_checks set last_error = ${reason},
+                 next_at = case when state = 'dead_letter' then ${seldomAt} else next_at end`;
+  if (verdict.check === 'scheduled' && verdict.rests)
+    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}`;
+  return sql`update fill_checks set last_error = ${reason}`;
+}
 
 /** Its owner has said what became of it. A look that is under way meanwhile concludes nothing: the check is no longer its own. */
 export const endCheck = (order: OrderId): Statement =>

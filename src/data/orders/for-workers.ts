@@ -24,7 +24,7 @@ import {
 } from './orders.ts';
 import { closedBy, firstProtection, knownOf, noteProtection, wantedFor } from './protections.ts';
 import { leftOfPosition, resumeProtection } from './protections-left.ts';
-import { endEntry } from './resting.ts';
+import { endEntry, lookAtGivenUp } from './resting.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -73,7 +73,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
     async endEntry(order, why) {
-      await db.commit([endEntry(order.id, why)]);
+      await db.commit([endEntry(order.id, why), lookAtGivenUp(order.id, timestamp(clock.now()))]);
       return (await findOrder(db, order.id)) ?? order;
     },
     closedBy: (of) => closedBy(db, of),
@@ -154,7 +154,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
 
 /** Guarded by `protection`, as it is where its owner says so on Today. */
 const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
-  ...resumeProtection({ ...resumed(left, millis(at)), wantedBy: [order.id] }, at),
+  ...resumeProtection({ ...resumed(left, millis(at)), isResumed: 'asked', wantedBy: [order.id] }, at),
   noteProtection(left.id, at, { what: 'resumed', from: null, to: null, by: order.id }),
 ];
 

@@ -56,6 +56,7 @@ export interface OrderRow {
   sizing: string | null;
   priced: string | null;
   ending: string | null;
+  traded_at: Timestamp | null;
   exit_reason: ExitReason | null;
   caused_by: OrderId | null;
   unprotected_ms: number | null;
@@ -87,7 +88,7 @@ export async function ordersWhere(db: Reads, where: Statement): Promise<Order[]>
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
               position_before, counted, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by,
-              wish, sizing, priced, ending, exit_reason, caused_by, unprotected_ms, group_id
+              wish, sizing, priced, ending, traded_at, exit_reason, caused_by, unprotected_ms, group_id
             from order_history`,
         where,
       ],
@@ -177,6 +178,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     ...(row.wish === null ? {} : { wish: wishOf(row.wish) }),
     ...(row.sizing === null ? {} : { sizing: JSON.parse(row.sizing) as Sizing }),
     ...(row.priced === null ? {} : { priced: JSON.parse(row.priced) as Priced }),
+    ...(row.traded_at === null ? {} : { tradedAt: row.traded_at }),
     ...(row.ending === null ? {} : { ending: JSON.parse(row.ending) as NonNullable<Order['ending']> }),
     ...(row.exit_reason === null ? {} : { exitReason: row.exit_reason }),
     ...(row.caused_by === null ? {} : { causedBy: row.caused_by }),

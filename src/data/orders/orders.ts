@@ -14,10 +14,10 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
+import { heldAfter } from '../../domain/orders/expected.ts';
 import { isHalfDone } from '../../domain/orders/half-done.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import { isUnsettled, keyOf, mainLeg, NO_NOTES, wasSent } from '../../domain/orders/order.ts';
-import { positionAfter } from '../../domain/orders/position.ts';
+import { isUnsettled, keyOf, NO_NOTES, wasSent } from '../../domain/orders/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity, fillOf } from '../../domain/orders/result.ts';
 import type { Unsettled } from '../../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
@@ -110,6 +110,9 @@ export function saveOrder(order: Order, protection: string | null = null): State
               where order_id = ${order.id}`,
         ]
       : []),
+    ...(order.tradedAt
+      ? [sql`update order_history set traded_at = ${order.tradedAt} where order_id = ${order.id}`]
+      : []),
     // What it has opened is to be protected from the moment in which that is known.
     ...(order.wish ? wantProtection(order, protection) : []),
   ];
@@ -153,13 +156,35 @@ export async function unsettledOrders(db: Db, user: UserId, account: AccountId):
   };
 }
 
-/** Those of the account that were accepted since then, and of which a part may have been sent. */
-export function recentOrders(db: Db, user: UserId, account: AccountId, since: number): Promise<Order[]> {
-  return ordersWhere(
+/**
+ * Those of the account that were accepted since then, or were filled since then after a long rest, and of which a part may have been sent.
+ * With the latter come those that were sent meanwhile: each says how much was held when it was planned.
+ */
+export async function recentOrders(
+  db: Db,
+  user: UserId,
+  account: AccountId,
+  since: number,
+): Promise<Order[]> {
+  const from = timestamp(since);
+  const recent = await ordersWhere(
     db,
-    sql`where user_id = ${user} and trading_account_id = ${account} and submitted_at >= ${timestamp(since)}
-          and position_before is not null`,
+    sql`where order_id in (
+          select order_id from order_history
+          where user_id = ${user} and trading_account_id = ${account} and submitted_at >= ${from}
+          union select order_id from order_history
+          where trading_account_id = ${account} and user_id = ${user} and traded_at >= ${from})
+        and position_before is not null`,
   );
+  const first = recent.reduce((early, { submittedAt }) => (submittedAt < early ? submittedAt : early), from);
+  if (first >= from) return recent;
+  const meanwhile = await ordersWhere(
+    db,
+    sql`where user_id = ${user} and trading_account_id = ${account} and submitted_at >= ${first}
+          and submitted_at < ${from} and position_before is not null
+        order by submitted_at desc, order_id desc limit ${RECORD}`,
+  );
+  return uniquely([...recent, ...meanwhile]);
 }
 
 /** So many orders back our own record tells what may be held. */
@@ -171,18 +196,25 @@ export async function heldByRecord(
   user: UserId,
   account: AccountId,
 ): Promise<(readonly [string, Decimal])[]> {
-  const orders = await ordersWhere(
+  const last = await ordersWhere(
     db,
     sql`where user_id = ${user} and trading_account_id = ${account} and simulation = ${false} and position_before is not null
         order by submitted_at desc, order_id desc limit ${RECORD}`,
   );
-  const held = new Map<string, Decimal>();
-  for (const order of orders) {
-    const instrument = mainLeg(order)?.instrument ?? order.symbol;
-    if (!held.has(instrument)) held.set(instrument, positionAfter(order) ?? ZERO);
-  }
+  const rested = await ordersWhere(
+    db,
+    sql`where trading_account_id = ${account} and user_id = ${user} and simulation = ${false} and traded_at is not null
+        order by traded_at desc limit ${RECORD}`,
+  );
+  const newestFirst = (a: Order, b: Order) =>
+    b.submittedAt.localeCompare(a.submittedAt) || b.id.localeCompare(a.id);
+  const held = heldAfter(uniquely([...last, ...rested]).toSorted(newestFirst));
   return [...held].filter(([, position]) => position !== ZERO);
 }
+
+const uniquely = (orders: readonly Order[]): Order[] => [
+  ...new Map(orders.map((order) => [order.id, order])).values(),
+];
 
 /** So long after its acceptance an order may be sent, and so far clocks may differ. */
 const SENT_WITHIN_MS = 3_600_000;

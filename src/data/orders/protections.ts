@@ -19,6 +19,7 @@ import { noteStopped } from './strategies.ts';
 type Body = Pick<
   Protection,
   | 'adopted'
+  | 'heard'
   | 'stop'
   | 'targets'
   | 'trail'
@@ -41,6 +42,7 @@ type Body = Pick<
 
 const UNTOUCHED: Body = {
   adopted: null,
+  heard: [],
   stop: null,
   targets: [],
   trail: null,
@@ -199,27 +201,32 @@ export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
 
-/** What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. */
-export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
+/**
+ * What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. `at`: when that was held last;
+ * what an order of ours closes was held when it was decided on.
+ */
+export function stoppedBy(order: Order, counted: Decimal = ZERO, at = order.submittedAt): Statement[] {
   const { quantity } = fillOf(order);
   const { intent } = order;
   if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
   const side = intent.direction;
   if (side === null) return [];
   const isAll = positionAfter(order) === ZERO;
-  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll })];
+  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll }, at)];
 }
 
 /** What targets have filled that rest, and nobody has said yet. */
-export const partlyStopped = (protection: Protection): Statement[] =>
+export const partlyStopped = (protection: Protection, now: Timestamp): Statement[] =>
   protection.legs.flatMap(({ filled, counted = ZERO }) =>
     filled === counted
       ? []
       : [
-          noteStopped(strategyOf(protection), protection.side, {
-            quantity: subtract(filled, counted),
-            isAll: false,
-          }),
+          noteStopped(
+            strategyOf(protection),
+            protection.side,
+            { quantity: subtract(filled, counted), isAll: false },
+            now,
+          ),
         ],
   );
 

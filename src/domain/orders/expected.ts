@@ -11,7 +11,8 @@
 
 import { add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
-import type { Leg, Order } from './order.ts';
+import { type Leg, mainLeg, type Order } from './order.ts';
+import { positionAfter } from './position.ts';
 
 export interface Known {
   readonly quantity: Decimal;
@@ -91,7 +92,7 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
     if (instruments.size === 1 && instrument && order.positionBefore !== null) {
       const earlier = sent
         .filter((other) => other !== order && sentAt(other) <= sentAt(order))
-        .flatMap(({ legs }) => legs)
+        .flatMap(learnt)
         .filter((leg) => leg.instrument === instrument);
       // Of what was open when it was planned, it says how much was in the position: the rest came later.
       const inIt = earlier.map((leg) => ({
@@ -105,12 +106,45 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
         earlier.reduce((sum, leg) => withFill(sum, leg, learntAt(leg)), base),
       );
     }
-    for (const leg of order.legs) {
+    for (const leg of learnt(order)) {
       const before = leg.instrument === null ? undefined : known.get(leg.instrument);
       if (leg.instrument !== null && before) known.set(leg.instrument, withFill(before, leg, learntAt(leg)));
     }
   }
   return known;
+}
+
+/** Of what rests the last part counts, and not the first. */
+const learnt = ({ legs, tradedAt }: Order): readonly Leg[] =>
+  tradedAt === undefined
+    ? legs
+    : legs.map((leg) => (leg.leg === 'entry' ? { ...leg, filledAt: tradedAt } : leg));
+
+/**
+ * What was held of each instrument after the last of these orders, the newest first, by our own record. What rested when that one was
+ * planned may have been filled since. What protection closed may have been learnt late: where an older order stood on the other side
+ * already, the close was before that.
+ */
+export function heldAfter(orders: readonly Order[]): Map<string, Decimal> {
+  const held = new Map<string, Decimal>();
+  /** Closed by protection, on that side, until an older order speaks against it. */
+  const closed = new Map<string, number>();
+  const legs = new Map(orders.flatMap((order) => order.legs.map((leg) => [leg.clientOrderId, leg])));
+  for (const order of orders) {
+    const instrument = mainLeg(order)?.instrument ?? order.symbol;
+    const side = closed.get(instrument);
+    if (held.has(instrument) && side === undefined) continue;
+    const since = Object.entries(order.counted ?? {}).map(([id, was]) => {
+      const leg = legs.get(id as ClientOrderId);
+      const more = leg ? subtract(filledOf(leg), was) : ZERO;
+      return leg?.side === 'sell' ? negate(more) : more;
+    });
+    const after = since.reduce(add, positionAfter(order) ?? ZERO);
+    if (side === undefined || sign(after) === -side) held.set(instrument, after);
+    if (order.exitReason) closed.set(instrument, side ?? sign(order.positionBefore ?? ZERO));
+    else closed.delete(instrument);
+  }
+  return held;
 }
 
 /** When we learnt of its fill, as far as that is saved. */

@@ -38,7 +38,7 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
   const { status, fillPrice, fillQuantity } = state;
   const leg = legOf(order, key);
   if (isOutdated(leg, state)) return order;
-  const seen = withLeg(order, key, {
+  const seen = withLeg(tradedMore(order, leg, state, now), key, {
     status,
     fillPrice,
     fillQuantity,
@@ -57,6 +57,12 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
+
+/** A position may lag behind the last part as behind any other fill. */
+const tradedMore = (order: Order, leg: Leg | undefined, state: BrokerOrderState, now: number): Order =>
+  order.priced && compare(state.fillQuantity, leg?.fillQuantity ?? ZERO) > 0
+    ? { ...order, tradedAt: timestamp(now) }
+    : order;
 
 /** What rests may be filled bit by bit, for days: from its first part on it is protected, and its times count. */
 const isFirstPart = ({ priced }: Order, { fillQuantity }: BrokerOrderState): boolean =>
@@ -119,7 +125,8 @@ export type Look =
   | { readonly seen: 'state'; readonly leg?: LegKey; readonly state: BrokerOrderState }
   /** The broker can be believed: it has no such order. */
   | { readonly seen: 'nothing'; readonly leg?: LegKey }
-  | { readonly seen: 'failure'; readonly reason: string }
+  /** `isForgotten`: the broker answers that it has no such order, and too late for that to be believed. */
+  | { readonly seen: 'failure'; readonly reason: string; readonly isForgotten?: boolean }
   /** The broker limits the rate: to be asked again, and no try is used up by it. */
   | { readonly seen: 'busy'; readonly retryAfterMs: number };
 
@@ -143,6 +150,8 @@ export type Verdict =
       readonly nextAt: Timestamp;
       readonly reason: string;
       readonly isFree?: boolean;
+      /** It may rest on. `seen`: the broker shows it, and whatever failed before counts no longer. */
+      readonly rests?: 'seen' | 'unseen';
     }
   | { readonly check: 'dead_letter'; readonly reason: string };
 
@@ -166,7 +175,8 @@ export function afterLook(
   const reason = reasonOf(look, stillOpen);
   if (mayYetRest(after, stillOpen, look, now)) {
     const nextAt = timestamp(nextLookAt(after, now, rules.requeueMs));
-    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true } };
+    const rests = look.seen === 'state' ? 'seen' : 'unseen';
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason, isFree: true, rests } };
   }
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
@@ -179,6 +189,8 @@ export function afterLook(
 function mayYetRest(order: Order, leg: Leg, look: Look, now: number): boolean {
   const { priced } = order;
   if (!priced || !mayRest(priced) || leg.leg !== 'entry' || look.seen === 'nothing') return false;
+  // To ask on would tell no more, and somebody is to know of it: by the broker's own id it is found for as long as it rests.
+  if (look.seen === 'failure' && look.isForgotten && leg.brokerRef === null) return false;
   return look.seen === 'state' || now < millis(priced.expiresAt) + GIVEN_UP_AFTER_MS;
 }
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000;

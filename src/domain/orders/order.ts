@@ -306,6 +306,8 @@ export interface Order {
   readonly wish?: OrderWish;
   /** What its entry waits for; absent: it is at the market. */
   readonly priced?: Priced;
+  /** When more of what rests was last known to be filled, however long after it was sent; absent: it is at the market, or nothing was. */
+  readonly tradedAt?: Timestamp;
   /** Why its entry is taken back, from before the broker is asked to; absent: it is not. */
   readonly ending?: OrderError;
   /** Of what a protection closed: why, and for which order. */

@@ -3,7 +3,7 @@
 // after whatever crash, knows whose doing it was. A fill that came before wins.
 
 import type { Capabilities } from '../capabilities.ts';
-import { type Decimal, isOnStep, toNumberOrNull } from '../decimal.ts';
+import { type Decimal, isOnStep, toNumberOrNull, ZERO } from '../decimal.ts';
 import { type Guards, guardRefusal, judgeHours } from '../guards/guards.ts';
 import { millis, type OrderId } from '../ids.ts';
 import type { LeftOrder } from '../protection/left.ts';
@@ -70,11 +70,14 @@ export const cancelledBy = (words: string): OrderError => ({
   message: `The entry was taken back: ${words}.`,
 });
 
-/** What an order of the same symbol says to the entries that rest there. */
+/** What an order of the same symbol says to the entries that rest there: a target takes their place, also where it is less than what is held. */
 export const endingFor = (order: Pick<Order, 'id' | 'intent' | 'action'>): OrderError =>
-  order.intent.operation === 'PLACE_ENTRY_ORDER'
+  order.intent.operation === 'PLACE_ENTRY_ORDER' || isTarget(order.intent)
     ? replacedBy(order)
     : cancelledBy(`order ${order.id} (${order.action}) asked for it`);
+
+/** Flat is none: whoever goes there leaves. */
+const isTarget = ({ target }: OrderIntent): boolean => target !== undefined && target.position !== ZERO;
 
 const lapsed = ({ expiresAt }: Priced): OrderError => ({
   code: 'lapsed',
@@ -112,6 +115,13 @@ export function nextLookAt(
   return Math.max(now, Math.min(soonest, due));
 }
 const SOON_MS = 5_000;
+
+/** One that was given up is looked at now and then, and when its time is over: it may rest all the same. */
+export function seldomLookAt({ priced, ending }: Pick<Order, 'priced' | 'ending'>, now: number): number {
+  const due = priced && !ending ? millis(priced.expiresAt) : now;
+  return due > now ? Math.min(due, now + SELDOM_MS) : now + SELDOM_MS;
+}
+const SELDOM_MS = 120_000;
 
 /** Whose entries a `cancel` is about. */
 export const isMeantBy = (

@@ -18,7 +18,7 @@ export const Halted = Type.Object(
             symbol: text('what is, or may be, still held', ['BTCUSDT.P']),
             quantity: number('signed, as far as it is known', 1),
             code: text(
-              '`closing`: its close is still being tried, until its deadline; `not_tradable`; `close_unconfirmed`; or the error of its close',
+              '`closing`: its close is still being tried, until its deadline; `not_tradable`; `entry_resting`: an entry that is not known to have been taken back; `close_unconfirmed`; or the error of its close',
               ['closing'],
             ),
             message: text('what is in the way, and until when it is tried'),

@@ -27,6 +27,7 @@ import {
 import type { Execution } from '../lane/execution.ts';
 import { judgeGuards } from '../lane/guarding.ts';
 import { createLanes, type Turn } from '../lane/lanes.ts';
+import { makeRoom } from '../lane/make-room.ts';
 import { OrderTaken } from '../lane/order-taken.ts';
 import { answerPlan } from '../lane/plan-ahead.ts';
 import { createProtecting, type ProtectingDeps } from '../lane/protecting.ts';
@@ -126,6 +127,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       workOff: (account, turn) => workOffAccount(account, null, turn),
       forget: (account) => readings.forget(account),
       hold: (account, isHeld) => listening.hold(account, isHeld),
+      makeRoom: (line, of, at) => makeRoom(execution, line, of, at),
     },
     user,
   );

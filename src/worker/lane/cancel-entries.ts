@@ -2,17 +2,20 @@
 // opened is waited for as whoever wants to be out.
 
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
-import { isLate, moveTo, type Order, passed } from '../../domain/orders/order.ts';
+import { isLate, moveTo, type Order, type OrderError, passed } from '../../domain/orders/order.ts';
 import { late, refusedCredentials, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
 import { EVERY_SYMBOL, endingFor, isMeantBy, openEntry, rests } from '../../domain/orders/resting.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Execution, Task } from './execution.ts';
-import { takeBack } from './take-back.ts';
+import { type TakenBack, takeBack } from './take-back.ts';
 
 const AGAIN_MS = 1_000;
 
-type Cancelling = Pick<Execution, 'connections' | 'clock' | 'wait' | 'endEntry' | 'saveSeen' | 'save'>;
+type Cancelling = Pick<
+  Execution,
+  'connections' | 'clock' | 'wait' | 'endEntry' | 'saveSeen' | 'save' | 'rules'
+>;
 
 export async function cancelEntries(
   deps: Cancelling,
@@ -34,7 +37,10 @@ export async function cancelEntries(
         (line) => takeBack(deps, line, meant, () => endingFor(order)),
         { mayTryRefused: true },
       );
-      if (taken.every(({ isOver }) => isOver)) return end(moveTo(order, 'done'));
+      const left = taken.filter(({ isOver }) => !isOver);
+      if (left.length === 0) return end(moveTo(order, 'done'));
+      // Nobody is held up by what no look will ever tell.
+      if (left.every((each) => each.isOutOfReach)) return end(stopped(order, 'failed', outOfReach(left)));
       await resting(AGAIN_MS, null);
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
@@ -67,6 +73,13 @@ function isMeant(cancel: Order, other: Order): boolean {
       canonicalSymbol(brokerName, openEntry(other)?.instrument ?? other.symbol);
   return isThere && (other.priced ? isMeantBy(intent, other) : intent.id === undefined && rests(other));
 }
+
+const outOfReach = (left: readonly TakenBack[]): OrderError => ({
+  code: 'failed_at_broker',
+  message:
+    `Not known to have ended: ${left.map(({ order }) => order.id).join(', ')}. They were sent with other credentials, or the broker no ` +
+    'longer tells: look there, and cancel what rests by hand.',
+});
 
 const stillThere = (orders: readonly Order[]): string =>
   `Not known to have ended: ${orders.map(({ id }) => id).join(', ')}. What rests is taken back as soon as the broker lets us.`;

@@ -8,7 +8,7 @@ import type { AccountId, UserId } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg, isOurEntry, isUnderWay, type Leg, type Order } from '../../domain/orders/order.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
-import { cancelledBy } from '../../domain/orders/resting.ts';
+import { cancelledBy, TAKE_BACK_MS } from '../../domain/orders/resting.ts';
 import type { Connections } from '../line/connections.ts';
 import { queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
@@ -172,7 +172,7 @@ async function cancelEntries(
   for (const order of await line.openOrders()) {
     if (!isOurs(order) || cancelled.has(order.brokerRef)) continue;
     if (!(await isHalted())) return 'the account is not halted any more';
-    await line.cancel(order).then(
+    await line.cancel(order, TAKE_BACK_MS).then(
       () => {
         cancelled.add(order.brokerRef);
       },

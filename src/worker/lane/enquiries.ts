@@ -144,11 +144,16 @@ export async function lookAtOrder(
     return await connections.use(
       { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
-        if (ending && taking && leg.leg === 'entry') await takeBack(taking, line, [order], () => ending);
-        const state = await line.find(queryOf(leg, order));
+        const sought = queryOf(leg, order);
+        // What is not known to be there is looked for once: whoever asked does not wait for as long as one who takes it back.
+        const isTaken = ending !== null && leg.leg === 'entry';
+        const isThere = isTaken && (leg.brokerRef !== null || (await line.find(sought)) !== null);
+        if (ending && taking && isThere) await takeBack(taking, line, [order], () => ending);
+        const state = isTaken && !isThere ? null : await line.find(sought);
         if (state) return { seen: 'state', leg: keyOf(leg), state };
         const doubt = whyDoubt(order, leg, line, clock.now());
-        return doubt === null ? { seen: 'nothing', leg: keyOf(leg) } : { seen: 'failure', reason: doubt };
+        if (doubt === null) return { seen: 'nothing', leg: keyOf(leg) };
+        return { seen: 'failure', reason: doubt, isForgotten: true };
       },
       // A close that was sent ends by its fill, also where the credentials have been refused since.
       { retries: 1, mayTryRefused: leg.leg === 'exit' || ending !== null },

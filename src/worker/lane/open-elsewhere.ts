@@ -1,8 +1,8 @@
 // Legs of an account's other orders that are open as far as we know, and what a look at them tells.
 
 import { isOpenLeg, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
-import { isForgotten, isYoung, type OtherLeg } from '../../domain/orders/other-legs.ts';
-import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
+import { isForgotten, type OtherLeg } from '../../domain/orders/other-legs.ts';
+import { isGone, queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import { type TakingBack, takeBack } from './take-back.ts';
 import type { Trades } from './trades.ts';
@@ -70,11 +70,7 @@ interface LookDeps {
   onSeen(leg: Leg): void;
 }
 
-/**
- * None: it was acknowledged, and is not known. It is of another account, behind other credentials; or it has ended, a while
- * ago: by the broker's own id what has ended is forgotten, and never what rests. Or the broker, which can be believed, does
- * not have it so long after it was sent: it never arrived.
- */
+/** None: it is gone. */
 export async function lookElsewhere(
   { line, now, withinMs, rules, onFault, onSeen }: LookDeps,
   other: OpenElsewhere,
@@ -83,20 +79,9 @@ export async function lookElsewhere(
   if (isForgotten(other.leg, now)) return [other];
   const query = queryOf(other.leg, { ...other.order, symbol: other.instrument });
   const state = await line.find(query, withinMs).catch((fault) => onFault(fault) ?? undefined);
-  if (!state) return state === null && isGone(other, { line, now, rules }) ? [] : [other];
+  if (!state) return state === null && isGone(other.order, other.leg, line, now, rules) ? [] : [other];
   const { status, fillPrice, fillQuantity } = state;
   const leg = { ...other.leg, status, fillPrice, fillQuantity };
   onSeen(leg);
   return [{ ...other, leg }];
-}
-
-function isGone(
-  { order, leg }: OpenElsewhere,
-  { line, now, rules }: Pick<LookDeps, 'line' | 'now' | 'rules'>,
-): boolean {
-  const login = order.credentialsVersion;
-  const isOfAnother = login !== null && login !== line.credentialsVersion;
-  const isOld = !isYoung(leg, now, rules);
-  if (leg.ackedAt !== null) return isOfAnother || (isOld && leg.brokerRef !== null);
-  return isOld && whyDoubt(order, leg, line, now) === null;
 }

@@ -76,6 +76,8 @@ export interface ToKeep {
   readonly isAsked: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
+  /** Entries of ours that the broker takes no stop beside are taken back; false: there are none, or they are there still. */
+  makeRoom?(): Promise<boolean>;
 }
 
 export interface Kept {
@@ -266,6 +268,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       if (outcome.outcome === 'accepted') return taken(current, leg, outcome, from);
       const { why, words } = outcome;
       if (why === 'passed') return passed(current, leg, words, clock.now(), rules);
+      if (why === 'opposed' && (await hasRoom())) return unsent(current, leg);
       const without = from ? stuck(current, leg, from) : current;
       // One that is gone is looked for: it may have been filled.
       return why === 'gone' ? without : refused(without, leg, words, clock.now(), rules);
@@ -276,6 +279,12 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     }
   }
 
+  /** What was in the way may have been filled in the last moment. */
+  async function hasRoom(): Promise<boolean> {
+    held = null;
+    return (await task.makeRoom?.()) ?? false;
+  }
+
   async function placeTarget(leg: ProtectiveLeg): Promise<Protection> {
     const outcome = await line.place({
       ...targetOrder(leg, at),
@@ -283,6 +292,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       sendBefore: timestamp(clock.now() + rules.giveUpMs),
     });
     if (outcome.outcome === 'unknown') return current;
+    if (outcome.outcome === 'rejected' && outcome.isOpposed && (await hasRoom())) return unsent(current, leg);
     const { clientOrderId } = leg;
     return outcome.outcome === 'accepted'
       ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })

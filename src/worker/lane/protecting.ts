@@ -8,9 +8,9 @@ import type { AccountId, UserId } from '../../domain/ids.ts';
 import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
-import { isWatched, type Protection } from '../../domain/protection/protection.ts';
+import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
-import { mayOpen, mayWantStop } from '../../domain/protection/undecided.ts';
+import { mayOpen } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -20,6 +20,7 @@ import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
+import type { makeRoom } from './make-room.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
 import { protectiveLegs } from './protect-legs.ts';
@@ -47,6 +48,7 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   forget(account: AccountId): void;
   /** Whether something is kept of the account's own book: its broker may tell of it. */
   hold(account: AccountId, isHeld: boolean): void;
+  makeRoom(line: Line, of: readonly Order[], at: Parameters<typeof makeRoom>[3]): Promise<boolean>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
@@ -212,7 +214,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       const isAgain = round > 0 || retries.has(id);
       const isAsked = asked.delete(id);
       const kept: Kept[] = [];
-      // What has no stop yet does not wait for what has one.
+      // What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again.
       for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
@@ -233,6 +235,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     }
     at(id, clock.now() + FIRST_RETRY_MS);
   }
+
+  const urgency = ({ id, state }: Protection): number => (state === 'standing' ? 2 : lefts.has(id) ? 1 : 0);
 
   async function keepOne(first: Protection, how: Looking): Promise<Kept> {
     const { accountId, simulation, id } = first;
@@ -296,7 +300,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const asked = await takenIn(protections, line, found, current);
+    const { protection: asked, isUndecided } = await takenIn(protections, line, found, current, rules);
     const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
@@ -316,10 +320,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
-      isUndecided: unsettled.some((order) => wished.wantedBy.includes(order.id) && mayWantStop(order, name)),
+      isUndecided,
       isTold: isTold || wished !== first,
       isAsked,
       isClosing: closing !== undefined && !hasEnded(closing.status),
+      makeRoom: () => deps.makeRoom(line, unsettled, { instrument: name, side: closingSide(wished) }),
     });
   }
 
@@ -389,5 +394,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
-
-const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);

@@ -4,8 +4,9 @@
 import { BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
 import { type BrokerOrderState, recordState } from '../../domain/orders/fill.ts';
 import { isUnderWay, keyOf, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
+import { isForgotten } from '../../domain/orders/other-legs.ts';
 import { openEntry, TAKE_BACK_MS } from '../../domain/orders/resting.ts';
-import { queryOf } from '../line/leg-at-broker.ts';
+import { isGone, isOfAnotherLogin, queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 
 export interface TakingBack {
@@ -15,20 +16,26 @@ export interface TakingBack {
   endEntry(order: Order, why: OrderError): Promise<Order>;
   /** As its worker saves what it saw: where somebody else has written, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;
+  readonly rules: { readonly giveUpMs: number };
 }
 
-/** How an order stands after it was to be taken back; `isOver` is false where nobody knows that yet. */
+/** How an order stands after it was to be taken back. */
 export interface TakenBack {
   readonly order: Order;
+  /** false: nobody knows that yet. */
   readonly isOver: boolean;
+  /** Nor will anybody who asks over this connection again. */
+  readonly isOutOfReach?: boolean;
 }
 
-type Asks = Pick<Line, 'find' | 'cancel'>;
+type Asks = Pick<Line, 'find' | 'cancel' | 'capabilities' | 'credentialsVersion'>;
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 /** One that rests on is asked to end once more. */
 const AGAIN_MS = 1_000;
+/** A cancel that hangs may have arrived: what became of the entry is looked at in the time that is left. */
+const CANCEL_WITHIN_MS = 2_000;
 
 export const takeBack = (
   deps: TakingBack,
@@ -49,13 +56,18 @@ async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderEr
   for (let looks = 0; ; looks++) {
     // What is not known to be there is found first: by our id alone nothing is cancelled.
     if (ref !== null && passedMs() - askedAt >= AGAIN_MS) {
-      await orNothing(line.cancel(cancelling(order, leg, ref)));
+      await orNothing(line.cancel(cancelling(order, leg, ref), CANCEL_WITHIN_MS));
       askedAt = passedMs();
     }
     const left = Math.max(1, TAKE_BACK_MS - passedMs());
     const state = await orNothing(line.find(queryOf(leg, order), left));
     if (state && hasEnded(state))
       return { order: await deps.saveSeen(ended(order, leg, state, deps)), isOver: true };
+    if (state === null) {
+      const now = deps.clock.now();
+      if (isOutOfReach(order, leg, line, now)) return { order, isOver: false, isOutOfReach: true };
+      if (isGone(order, leg, line, now, deps.rules)) return { order, isOver: true };
+    }
     if (state && ref === null && state.brokerRef !== null) {
       ref = state.brokerRef;
       continue;
@@ -73,21 +85,30 @@ const cancelling = (order: Order, leg: Leg, brokerRef: string) => {
   return { clientOrderId, brokerRef, symbol, ...(isConditional && { isConditional }) };
 };
 
+/** Of another account, behind other credentials; or nothing was heard of it for so long that nobody can say. */
+const isOutOfReach = (order: Order, leg: Leg, line: Asks, now: number): boolean =>
+  isOfAnotherLogin(order, line) ||
+  (leg.ackedAt === null && isForgotten(leg, now) && whyDoubt(order, leg, line, now) !== null);
+
 const hasEnded = ({ status }: BrokerOrderState): boolean =>
   status === 'filled' || status === 'cancelled' || status === 'failed';
 
-const seen = (order: Order, leg: Leg, state: BrokerOrderState | null, { clock }: TakingBack): Order =>
-  state && !isUnderWay(order.status) ? recordState(order, keyOf(leg), state, clock.now()) : order;
+const seen = (
+  order: Order,
+  leg: Leg,
+  state: BrokerOrderState | null | undefined,
+  { clock }: TakingBack,
+): Order => (state && !isUnderWay(order.status) ? recordState(order, keyOf(leg), state, clock.now()) : order);
 
 const ended = (order: Order, leg: Leg, state: BrokerOrderState, { clock }: TakingBack): Order =>
   recordState(order, keyOf(leg), state, clock.now());
 
 /** A broker that is away, or busy, is asked again until the time is over; not one that refuses the credentials. */
-async function orNothing<Answer>(asking: Promise<Answer>): Promise<Answer | null> {
+async function orNothing<Answer>(asking: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await asking;
   } catch (fault) {
-    if (fault instanceof BrokerUnavailable && !(fault instanceof CredentialsRejected)) return null;
+    if (fault instanceof BrokerUnavailable && !(fault instanceof CredentialsRejected)) return undefined;
     throw fault;
   }
 }

@@ -4,6 +4,7 @@ import type { BrokerOrder, Instrument, OrderQuery } from '../../broker/broker.ts
 import { millis, timestamp } from '../../domain/ids.ts';
 import { CLOCKS_APART_MS } from '../../domain/orders/fill.ts';
 import type { Leg, Order } from '../../domain/orders/order.ts';
+import { isYoung } from '../../domain/orders/other-legs.ts';
 import type { Priced } from '../../domain/orders/priced.ts';
 import type { Line } from './line.ts';
 
@@ -50,14 +51,35 @@ export function queryOf(
   };
 }
 
-/** null: "not found" can be believed. */
-export function whyDoubt(
+type Asked = Pick<Line, 'capabilities' | 'credentialsVersion'>;
+
+/** It was sent to another account, perhaps: "not found" says nothing of it. */
+export const isOfAnotherLogin = (
+  { credentialsVersion }: Pick<Order, 'credentialsVersion'>,
+  line: Pick<Line, 'credentialsVersion'>,
+): boolean => credentialsVersion !== null && credentialsVersion !== line.credentialsVersion;
+
+/**
+ * What is not found is not there: it was acknowledged, and has ended a while ago, because by the broker's own id what has ended is
+ * forgotten, and never what rests; or it is of another account, behind other credentials. Or the broker, which can be believed, does
+ * not have it so long after it was sent: it never arrived.
+ */
+export function isGone(
   order: Order,
   leg: Leg,
-  { capabilities, credentialsVersion }: Line,
+  line: Asked,
   now: number,
-): string | null {
-  if (order.credentialsVersion !== null && order.credentialsVersion !== credentialsVersion)
+  rules: { readonly giveUpMs: number },
+): boolean {
+  const isOld = !isYoung(leg, now, rules);
+  if (leg.ackedAt !== null) return isOfAnotherLogin(order, line) || (isOld && leg.brokerRef !== null);
+  return isOld && whyDoubt(order, leg, line, now) === null;
+}
+
+/** null: "not found" can be believed. */
+export function whyDoubt(order: Order, leg: Leg, line: Asked, now: number): string | null {
+  const { capabilities } = line;
+  if (isOfAnotherLogin(order, line))
     return 'the broker does not know the order, but the credentials were changed after it had been sent';
   const age = now - millis(leg.sentAt ?? order.submittedAt);
   if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;

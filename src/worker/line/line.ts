@@ -56,7 +56,7 @@ export interface Line {
   openOrders(): Promise<readonly OpenOrder[]>;
   /** Missing: the broker keeps none. */
   readonly stops?: LineStops;
-  cancel(order: Parameters<Broker['cancel']>[0]): Promise<void>;
+  cancel(order: Parameters<Broker['cancel']>[0], withinMs?: number): Promise<void>;
   /** Until the signal aborts; without a limit of time. Throws where it ends sooner. Missing: the broker tells nothing. */
   watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
   /** Not waited for: a connection that hangs delays nobody. */
@@ -179,7 +179,7 @@ export function openLine(
       return state && seen(state);
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),
-    cancel: (order) => ask((signal) => broker.cancel(order, signal)),
+    cancel: (order, withinMs) => ask((signal) => broker.cancel(order, signal), { withinMs }),
     ...(broker.stops && { stops: stopsOf(broker.stops, { ask, send, discreet, seen }) }),
     ...(broker.watch && {
       async watch(tell, signal) {

@@ -1,0 +1,105 @@
+// Plan orders of a classic account at Bitget (v2) that open: the type normal_plan. One waits for its price under its own ids, and becomes a
+// plain order, named by executeOrderId.
+
+import { type Office, type SeenOrder, turnedAway, type Visit } from '../../chaos/exchange-dialect.ts';
+import { isListed, isPrice, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
+import { conditionals, endWaiting, hasTriggered, madeRef } from './conditional.ts';
+import { type Call, quantityOf } from './wire.ts';
+
+const stateOf = (order: SeenOrder): string => {
+  if (hasTriggered(order)) return 'executed';
+  if (order.status === 'cancelled') return 'cancelled';
+  return order.status === 'failed' ? 'fail_trigger' : 'live';
+};
+
+const tellPlan = (order: SeenOrder) => ({
+  planType: 'normal_plan',
+  symbol: order.symbol,
+  size: order.quantity,
+  orderId: order.ref,
+  clientOid: order.clientOrderId,
+  price: order.limit ?? '',
+  executePrice: order.limit ?? '',
+  callbackRatio: '',
+  triggerPrice: order.waitedFor,
+  triggerType: 'fill_price',
+  planStatus: stateOf(order),
+  side: order.side,
+  posSide: 'net',
+  marginCoin: 'USDT',
+  marginMode: 'crossed',
+  enterPointSource: 'API',
+  tradeSide: order.side === 'buy' ? 'buy_single' : 'sell_single',
+  posMode: 'one_way_mode',
+  orderType: order.limit === null ? 'market' : 'limit',
+  orderSource: order.limit === null ? 'plan_market' : 'plan_limit',
+  cTime: `${order.acceptedAt}`,
+  uTime: `${order.updatedAt}`,
+});
+
+export function classicPlans(office: Office) {
+  const all = ({ holder }: Call) => conditionals(office, holder.account);
+  return {
+    place(call: Call): Visit {
+      const { holder, params, signedAt, windowMs } = call;
+      const { symbol = '', side = '', orderType, size, price, triggerPrice, marginMode } = params;
+      const { clientOid = crypto.randomUUID(), triggerType = 'fill_price' } = params;
+      const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
+      // `track_plan` follows the price: this stub keeps none.
+      if (params.planType !== 'normal_plan') return wrong('planType');
+      if (params.productType?.toUpperCase() !== 'USDT-FUTURES') return wrong('productType');
+      if (params.marginCoin !== 'USDT') return wrong('marginCoin');
+      if (marginMode !== 'crossed' && marginMode !== 'isolated') return wrong('marginMode');
+      if (!isListed(symbol)) return turnedAway(REFUSALS.invalid_symbol());
+      if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
+      if ((orderType === 'limit') !== (price !== undefined)) return wrong('price');
+      if (price !== undefined && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
+      if (!triggerPrice || !isPrice(triggerPrice, symbol)) return turnedAway(OFF_TICK());
+      // By the mark price it would wait for another: this stub's entries wait for the last one.
+      if (triggerType !== 'fill_price') return wrong('triggerType');
+      if (side !== 'buy' && side !== 'sell') return wrong('side');
+      if (!/^[.A-Z:/a-z0-9_-]{1,40}$/.test(clientOid)) return wrong('clientOid');
+      if (!(Number(size) > 0)) return turnedAway(refused(45111, 'less than the minimum order quantity'));
+      return {
+        what: 'order',
+        account: holder.account,
+        order: {
+          ...{ clientOrderId: clientOid, symbol, side, quantity: quantityOf(size) },
+          reduceOnly: params.reduceOnly === 'YES',
+          sendBefore: signedAt + windowMs,
+          isHedged: params.tradeSide === 'open' || params.tradeSide === 'close',
+          marginMode: marginMode === 'crossed' ? 'cross' : 'isolated',
+          trigger: quantityOf(triggerPrice),
+          ...(price !== undefined && { limit: quantityOf(price) }),
+        },
+        tell: (taken) =>
+          taken.outcome === 'refused'
+            ? REFUSALS[taken.code]()
+            : said({ orderId: taken.order.ref, clientOid: taken.order.clientOrderId }),
+      };
+    },
+
+    async pending(call: Call, symbol: string | undefined) {
+      const own = (await all(call)).filter((order) => order.symbol === (symbol ?? order.symbol));
+      return own.filter((order) => stateOf(order) === 'live').map(tellPlan);
+    },
+
+    async ended(call: Call, symbol: string | undefined) {
+      const own = (await all(call)).filter((order) => order.symbol === (symbol ?? order.symbol));
+      return own
+        .filter((order) => stateOf(order) !== 'live')
+        .map((order) => ({
+          ...tellPlan(order),
+          executeOrderId: hasTriggered(order) ? madeRef(order.ref) : '',
+          priceAvg: order.fillPrice ?? '',
+          baseVolume: order.fillQuantity,
+        }));
+    },
+
+    /** false: none waits under that id. */
+    async end(call: Call, ref: string): Promise<boolean> {
+      const order = (await all(call)).find((each) => each.ref === ref);
+      return order !== undefined && endWaiting(office, call.holder.account, order);
+    },
+  };
+}
