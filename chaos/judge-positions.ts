@@ -105,7 +105,12 @@ export function judgePlans(
     );
     const certain = before.filter((order) => millis(order.accepted_at) < look.at - MOMENT_MS);
     const planned = decimal(row.position_before);
-    const known = protective.during(place, look.at - look.lag_ms - ASKING_MS, look.at);
+    // Where its close had found less than it was sent for, its record says what was held when its entry was planned.
+    const entry = own.find(({ leg }) => leg === 'entry');
+    const isRebased = first.leg === 'exit' && first.status !== 'filled';
+    const opened = isRebased && entry ? taken.get(entry.client_order_id) : undefined;
+    const upTo = Math.max(look.at, opened?.arrived_at ?? look.at);
+    const known = protective.during(place, look.at - look.lag_ms - ASKING_MS, upTo);
     const isSum = (of: readonly ExchangeOrder[]) => known.some((traded) => planned === add(sum(of), traded));
     if (isSum(before) || isSum(certain)) continue;
     // An exit takes what is held at once, whatever of ours is still to be filled beside it.

@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client';
 import './theme/base.css';
 import { whenSessionEnds } from './api/client.ts';
 import { isRefusal } from './api/problem.ts';
-import { forget, leave, onOtherTabs, type Word } from './api/session.ts';
+import { forget, leave, onOtherTabs, type Said } from './api/session.ts';
 import { wayOn } from './pages/enter/ways.ts';
 import { keepFocus } from './parts/keep-focus.ts';
 import { router } from './routes.tsx';
@@ -42,16 +42,16 @@ whenSessionEnds(() => {
 });
 /** One word after the other: who logs in while this tab is still on its way to the login is heard there. */
 let heard: Promise<void> = Promise.resolve();
-onOtherTabs((word) => {
+onOtherTabs((said) => {
   // At once: later it would forget whoever has logged in since.
-  if (word !== 'in') forget();
+  if (said !== 'in') forget();
   // A way that could not be gone keeps nobody from the next.
-  heard = heard.then(() => follow(word)).catch(() => {});
+  heard = heard.then(() => follow(said)).catch(() => {});
 });
 
-async function follow(word: Word['said']): Promise<void> {
-  if (word !== 'in') {
-    await goToLogin({ comesBack: word === 'over' });
+async function follow(said: Said): Promise<void> {
+  if (said !== 'in') {
+    await goToLogin({ comesBack: said === 'over' });
     return;
   }
   // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.

@@ -1,11 +1,11 @@
 // Lists take turns. Reading, showing and writing one keeps the thread busy for milliseconds, and an order comes to that
-// thread ten times on its way. So one user's lists come one after the other, few are worked on at once, and a user's next
-// list waits a little after the last one, longer while somebody trades: reading as fast as one can delays nobody's order.
+// thread ten times on its way. So one user's lists come one after the other, few are worked on at once, and while somebody
+// trades who has read more than a page needs reads on in a slow rhythm: reading as fast as one can delays nobody's order.
 
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import type { InTurn } from '../app/pages.ts';
 import type { UserId } from '../domain/ids.ts';
-import { READING } from './reads-at-once.ts';
+import { READING, whenClosed } from './reads-at-once.ts';
 
 export interface ListTurns {
   /** Resolves when the turn comes, with what ends it. */
@@ -16,33 +16,45 @@ export interface ListTurns {
 
 /** As many as the database has connections for lists. */
 const AT_ONCE = 2;
-/** Between two lists of one user: for the thread to hear who else is there; and while somebody trades. */
-const PAUSES = { pauseMs: 10, tradingPauseMs: 100 };
-/** Of users whose last list is remembered; what is older than the pause is of no use. */
+const SETTINGS = {
+  atOnce: AT_ONCE,
+  /** Between two lists of one user: for the thread to hear who else is there. */
+  pauseMs: 10,
+  /** While somebody trades, and so long after: one list of a user in so long … */
+  calmAfterMs: 1_000,
+  rhythmMs: 200,
+  /** … but for so many, which a page or two ask for when they are opened. */
+  spare: 12,
+};
+/** Of users whose last list is remembered. */
 const REMEMBERED = 1_000;
 
-export function createListTurns(
-  { atOnce, pauseMs, tradingPauseMs } = { atOnce: AT_ONCE, ...PAUSES },
-): ListTurns {
+export function createListTurns(settings: Partial<typeof SETTINGS> = {}): ListTurns {
+  const { atOnce, pauseMs, calmAfterMs, rhythmMs, spare } = { ...SETTINGS, ...settings };
   /** The user who was served last comes last. */
   const waiting = new Map<UserId, (() => void)[]>();
   const underWay = new Set<UserId>();
-  const endedAt = new Map<UserId, number>();
+  /** When the last list ended, and when all would have been read, had they been read in the rhythm. */
+  const read = new Map<UserId, { readonly at: number; readonly inRhythm: number }>();
   let traders = 0;
+  let tradedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
-  const pauseOf = (user: UserId): number =>
-    (endedAt.get(user) ?? Number.NEGATIVE_INFINITY) +
-    (traders === 0 ? pauseMs : tradingPauseMs) -
-    performance.now();
+  function pauseOf(user: UserId, now: number): number {
+    const last = read.get(user);
+    if (!last) return 0;
+    const isTraded = traders > 0 || now < tradedAt + calmAfterMs;
+    return Math.max(last.at + pauseMs, isTraded ? last.inRhythm - spare * rhythmMs : 0) - now;
+  }
 
   function serve(): void {
     clearTimeout(timer);
     let soonest = Number.POSITIVE_INFINITY;
+    const now = performance.now();
     for (const [user, line] of waiting) {
       if (underWay.size >= atOnce) return;
       if (underWay.has(user)) continue;
-      const pause = pauseOf(user);
+      const pause = pauseOf(user, now);
       if (pause > 0) {
         soonest = Math.min(soonest, pause);
         continue;
@@ -59,9 +71,12 @@ export function createListTurns(
   function end(user: UserId): void {
     underWay.delete(user);
     const now = performance.now();
-    if (endedAt.size >= REMEMBERED)
-      for (const [each, at] of endedAt) if (at < now - tradingPauseMs) endedAt.delete(each);
-    endedAt.set(user, now);
+    if (read.size >= REMEMBERED)
+      for (const [each, { at, inRhythm }] of read)
+        if (Math.max(at + pauseMs, inRhythm) < now) read.delete(each);
+    // What was read while nobody traded is not held against anybody for long.
+    const inRhythm = Math.min(Math.max(now, read.get(user)?.inRhythm ?? now), now + spare * rhythmMs);
+    read.set(user, { at: now, inRhythm: inRhythm + rhythmMs });
     // Not at once: else the lists of many would follow each other without a pause for anything else.
     setImmediate(serve);
   }
@@ -77,7 +92,8 @@ export function createListTurns(
     trading() {
       traders++;
       return once(() => {
-        if (--traders === 0) serve();
+        traders--;
+        tradedAt = performance.now();
       });
     },
   };
@@ -104,7 +120,7 @@ declare module 'fastify' {
 }
 
 export function takeTurns(server: FastifyInstance): void {
-  const [short, long] = [createListTurns(), createListTurns()];
+  const [short, long] = [createListTurns(), createListTurns({ rhythmMs: 100 })];
   const endings = new WeakMap<FastifyReply, () => void>();
   server.addHook('onRoute', (route) => {
     route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
@@ -112,7 +128,8 @@ export function takeTurns(server: FastifyInstance): void {
   server.addHook('onRequest', async (request, reply) => {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
-    if (acts) reply.raw.once('close', short.trading());
+    if (!acts) return;
+    for (const { trading } of [short, long]) whenClosed(reply, trading());
   });
   server.decorateRequest('inTurn');
   server.addHook('preHandler', async (request, reply) => {
@@ -123,8 +140,7 @@ export function takeTurns(server: FastifyInstance): void {
     let first: (() => void) | undefined = await turns.take(user);
     endings.set(reply, first);
     // Where it is never sent.
-    reply.raw.once('close', first);
-    if (reply.raw.closed) first();
+    whenClosed(reply, first);
     request.inTurn = async (work) => {
       const end = first ?? (await turns.take(user));
       first = undefined;

@@ -40,6 +40,13 @@ interface SaveOptions {
   readonly isProtected?: boolean;
 }
 
+/** Of which position, and by which login it was seen. */
+export interface Wanting {
+  readonly instrument: string;
+  readonly side: Direction;
+  readonly credentialsVersion: number | null;
+}
+
 export interface WorkerOrders {
   find(id: OrderId): Promise<Order | null>;
   /** Those with an order that is `queued` or `executing`. */
@@ -71,12 +78,11 @@ export interface WorkerOrders {
   closedBy(
     of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>,
   ): Promise<'protection' | 'somebody'>;
-  /** The same, of an order that has ended by setting what protects a position: it is wanted from now on. */
-  want(
-    order: Order,
-    token: string,
-    of: { readonly instrument: string; readonly side: Direction },
-  ): Promise<Order | 'taken'>;
+  /**
+   * The same, of an order that has ended by setting what protects a position: it is wanted from now on. One that was left at this very
+   * account is kept again for it.
+   */
+  want(order: Order, token: string, of: Wanting): Promise<Order | 'taken'>;
   /**
    * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated;
    * `unverified` for one of an account whose credentials were refused or replaced since. Where the account has changed

@@ -283,6 +283,7 @@ describe('what has become of a stop at Alpaca', () => {
       assert.deepEqual([state.brokerRef, state.status], [STOP.id, status]);
       assert.equal(state.order !== null, isTraded);
       assert.equal(state.reason !== null, status === 'ended');
+      assert.equal(state.hasExpired ?? false, change.status === 'expired');
       if ('filled_qty' in change) {
         assert.deepEqual([state.order?.fillQuantity, state.order?.fillPrice], [change.filled_qty, '169.5']);
         assert.equal(state.order?.brokerRef, STOP.id);

@@ -177,6 +177,7 @@ describe('Binance’s stops, as they go out', () => {
       const order = algo.algoStatus === 'REJECTED' ? 'failed' : undefined;
       assert.deepEqual([found?.status, found?.reason], expected, algo.algoStatus);
       assert.equal(found?.order?.status, order, algo.algoStatus);
+      assert.equal(found?.hasExpired ?? false, algo.algoStatus === 'EXPIRED', algo.algoStatus);
     }
   });
 

@@ -262,6 +262,7 @@ describe('Gate’s stops, once they have ended', () => {
       const isDead = 'finish_as' in end && end.finish_as === 'failed';
       assert.deepEqual([found?.status, found?.reason], [isDead ? 'triggered' : 'ended', reason]);
       assert.equal(found?.order?.status, isDead ? 'failed' : undefined);
+      assert.equal(found?.hasExpired ?? false, 'finish_as' in end && end.finish_as === 'expired');
     }
   });
 

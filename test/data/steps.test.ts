@@ -55,7 +55,7 @@ describe('steps', () => {
 });
 
 test('ten downloads of one user count as one: another’s pages come in between, page by page', async () => {
-  const turns = createListTurns({ atOnce: 1, pauseMs: 0, tradingPauseMs: 0 });
+  const turns = createListTurns({ atOnce: 1, pauseMs: 0 });
   const read: UserId[] = [];
   const download = async (user: UserId, pages: number) => {
     const page = async ({ cursor }: PageRequest) => {

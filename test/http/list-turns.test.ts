@@ -11,7 +11,7 @@ import { openWorld } from '../world.ts';
 const [ADA, BOB, EVE] = ['ada', 'bob', 'eve'] as [UserId, UserId, UserId];
 
 /** Whose turn has come, in that order; each is ended by its name's next end. */
-function desk(settings: { atOnce: number; pauseMs: number; tradingPauseMs: number }) {
+function desk(settings: Parameters<typeof createListTurns>[0]) {
   const turns = createListTurns(settings);
   const begun: UserId[] = [];
   const endings: (() => void)[] = [];
@@ -35,7 +35,7 @@ function desk(settings: { atOnce: number; pauseMs: number; tradingPauseMs: numbe
 
 describe('lists', () => {
   test('of one user come one after the other; users take turns, and few are worked on at once', async () => {
-    const { begun, ask, endFirst } = desk({ atOnce: 2, pauseMs: 0, tradingPauseMs: 1_000 });
+    const { begun, ask, endFirst } = desk({ atOnce: 2, pauseMs: 0 });
     await ask(EVE, EVE, EVE, ADA, BOB);
     assert.deepEqual(begun, [EVE, ADA]);
     await endFirst();
@@ -46,29 +46,38 @@ describe('lists', () => {
     assert.deepEqual(begun, [EVE, ADA, EVE, BOB, EVE]);
   });
 
-  test('of one user wait a little for the next one while somebody trades, and no longer', async () => {
-    const { turns, begun, ask, endFirst } = desk({ atOnce: 2, pauseMs: 0, tradingPauseMs: 60 });
-    const done = turns.trading();
-    await ask(EVE, EVE);
-    await endFirst();
-    assert.deepEqual(begun, [EVE]);
-    // The first of another user does not.
+  test('of one user come as they are asked for, some of them, and then in a slow rhythm while somebody trades', async () => {
+    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60, calmAfterMs: 60_000, spare: 2 };
+    const { turns, begun, ask, endFirst } = desk(settings);
+    turns.trading()();
+    await ask(EVE, EVE, EVE, EVE, EVE);
+    for (let index = 0; index < 3; index++) await endFirst();
+    assert.deepEqual(begun, [EVE, EVE, EVE]);
+    // The first of another user does not wait.
     await ask(ADA);
-    assert.deepEqual(begun, [EVE, ADA]);
+    assert.deepEqual(begun, [EVE, EVE, EVE, ADA]);
     const waited = stopwatch();
-    while (begun.length < 3) await pause(5);
+    while (begun.length < 5) await pause(5);
     assert.ok(waited() < 2_000);
+  });
+
+  test('that were read fast while nobody traded are soon forgotten, and nobody is slowed down for long after a trade', async () => {
+    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60_000, calmAfterMs: 50, spare: 1 };
+    const { turns, begun, ask, endFirst } = desk(settings);
+    await ask(...Array.from({ length: 20 }, () => EVE));
+    for (let index = 0; index < 10; index++) await endFirst();
+    assert.equal(begun.length, 11);
+    const done = turns.trading();
     await endFirst();
-    await endFirst();
-    await ask(EVE);
-    assert.equal(begun.length, 3);
+    assert.equal(begun.length, 11);
     done();
-    await pause(5);
-    assert.equal(begun.length, 4);
+    await pause(60);
+    await ask(ADA);
+    assert.deepEqual(begun.slice(11), [EVE, ADA]);
   });
 
   test('that are ended twice, or given up, hold up nobody', async () => {
-    const turns = createListTurns({ atOnce: 1, pauseMs: 0, tradingPauseMs: 10 });
+    const turns = createListTurns({ atOnce: 1, pauseMs: 0 });
     const end = await turns.take(ADA);
     const next = turns.take(BOB);
     end();

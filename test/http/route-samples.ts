@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createTokens, hashToken } from '../../src/app/identity/tokens.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { insertRefreshToken } from '../../src/data/identity/sessions.ts';
-import { leaveProtections } from '../../src/data/orders/protections.ts';
+import { leaveProtections } from '../../src/data/orders/protections-left.ts';
 import { plainRecoveryCode, stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Headers, makeApiKey, makeSession, SIGNED } from '../accounts/credentials.ts';

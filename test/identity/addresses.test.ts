@@ -120,6 +120,14 @@ describe('an address that nobody has confirmed', () => {
     const made = await thief.call<{ id: string; webhook_token: string }>('POST', '/trading/accounts', {
       ...{ name: 'Paper', broker: 'paper' },
     });
+    const other = await thief.call<{ id: string }>('POST', '/trading/accounts', {
+      ...{ name: 'Other', broker: 'paper' },
+    });
+    const group = await thief.call<{ webhook_token: string }>('POST', '/trading/groups', {
+      name: 'Both',
+      members: [made, other].map(({ body: { id } }) => ({ trading_account_id: id })),
+    });
+    assert.equal(group.status, 201);
     const second = await register(world, VICTIM, OWN_PASSWORD);
     assert.equal(second.status, 201);
     assert.deepEqual(Object.keys(second.body.user), Object.keys(first.body.user));
@@ -137,12 +145,13 @@ describe('an address that nobody has confirmed', () => {
     assert.equal(owner.user.id, second.body.user.id);
     const { body } = await owner.call<{ items: object[] }>('GET', '/trading/accounts');
     assert.deepEqual(body.items, []);
-    const webhook = await world.request<Problem>({
-      method: 'POST',
-      url: `/webhook/${made.body.webhook_token}/order`,
-      body: {},
-    });
-    assert.equal(webhook.body.code, 'webhook_not_found');
+    for (const { webhook_token } of [made.body, group.body]) {
+      const url = `/webhook/${webhook_token}/order`;
+      const webhook = await world.request<Problem>({ method: 'POST', url, body: {} });
+      assert.equal(webhook.body.code, 'webhook_not_found');
+    }
+    const left = await world.db.all(sql`select * from group_members`);
+    assert.deepEqual(left, [], 'what is deleted is a member of nothing');
     for (const mail of mails) {
       const late = await follow(world, mail);
       assert.deepEqual([late.status, late.body.code], [400, 'verify_token_invalid']);

@@ -2,100 +2,14 @@
 // nowhere twice.
 
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { GroupWithSecret } from '../../src/app/accounts/groups.ts';
 import { changeAccount } from '../../src/data/accounts/accounts.ts';
-import { type Db, type Statement, sql } from '../../src/data/engine/db.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import { openWorld, type Problem, type Trader } from '../world.ts';
-
-interface MemberAnswer {
-  readonly trading_account_id: string;
-  readonly order: OrderResult | null;
-  readonly error: (Problem & { readonly status: number }) | null;
-  readonly in_sync?: boolean;
-  readonly broker_position?: number;
-  readonly strategy_position?: number | null;
-}
-interface GroupAnswer {
-  readonly group_id: string;
-  readonly members: readonly MemberAnswer[];
-  readonly accepted: number;
-  readonly refused: number;
-}
-interface Repeat extends Problem {
-  readonly group_id: string;
-  readonly members: readonly MemberAnswer[];
-  readonly orders: readonly { trading_account_id: string; order_id: string | null; code: string | null }[];
-}
-interface Listed {
-  readonly items: readonly {
-    readonly id: string;
-    readonly group_id: string | null;
-    readonly outcome: string;
-    readonly code: string | null;
-    readonly symbol: string | null;
-    readonly orders: readonly { trading_account_id: string; order_id: string | null; code: string | null }[];
-  }[];
-}
-
-let sent = 0;
-
-/** A user with accounts of their own, and a group of them. */
-async function openGroup(
-  t: TestContext,
-  {
-    accounts = 3,
-    members = () => ({}),
-    group: fields = {},
-    ...parts
-  }: Parameters<typeof openWorld>[1] & {
-    accounts?: number;
-    members?: (index: number) => object;
-    group?: object;
-  } = {},
-) {
-  const world = await openWorld(t, parts);
-  const first = await world.makeTrader();
-  const traders: Trader[] = [first];
-  while (traders.length < accounts)
-    traders.push(await world.addAccount(first, { name: `No ${traders.length}` }));
-  const made = await world.as<GroupWithSecret>(first, 'POST', '/trading/groups', {
-    name: 'All',
-    members: traders.map(({ account }, index) => ({ trading_account_id: account.id, ...members(index) })),
-    ...fields,
-  });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  const group = made.body;
-  const signal = (more: object = {}) => ({
-    action: 'buy',
-    symbol: 'BTCUSDT',
-    quantity: 1,
-    timestamp: timestamp(world.clock.now()).replace('Z', `${String(++sent).padStart(6, '0')}Z`),
-    secret: group.webhook_secret,
-    ...more,
-  });
-  const post = <Body = GroupAnswer>(body: object, query = '') =>
-    world.request<Body>({ method: 'POST', url: `/webhook/${group.webhook_token}/order${query}`, body });
-  return {
-    world,
-    first,
-    traders,
-    group,
-    signal,
-    post,
-    send: <Body = GroupAnswer>(more: object = {}, query = '') => post<Body>(signal(more), query),
-    signals: async (query = '') =>
-      (await world.as<Listed>(first, 'GET', `/trading/signals${query}`)).body.items,
-    halt: (trader: Trader) => world.as(first, 'POST', `/trading/accounts/${trader.account.id}/halt`, {}),
-  };
-}
-
-const codes = ({ members }: { readonly members: readonly MemberAnswer[] }) =>
-  members.map(({ order, error }) => order?.status ?? error?.code);
+import type { Problem, Trader } from '../world.ts';
+import { codes, interrupted, openGroup, type Repeat } from './group-desk.ts';
 
 describe('a signal to a group', () => {
   test('becomes an order of each member, in one answer, one arrival and one request', async (t) => {
@@ -421,24 +335,6 @@ describe('a repeat of a group’s signal', () => {
 });
 
 describe('the commit of a group', () => {
-  /** Something happens right before the orders are committed. */
-  function interrupted() {
-    const happening: { meanwhile: (() => Promise<unknown>) | null } = { meanwhile: null };
-    const textOf = ({ parts }: Statement) => parts.join('?');
-    const db = (whole: Db): Db => ({
-      ...whole,
-      async commit(unit) {
-        const happens = happening.meanwhile;
-        if (happens && unit.some((each) => textOf(each).includes('into order_history'))) {
-          happening.meanwhile = null;
-          await happens();
-        }
-        return whole.commit(unit);
-      },
-    });
-    return { happening, db };
-  }
-
   test('judges all again where a member, or the group, was changed meanwhile', async (t) => {
     const { happening, db } = interrupted();
     const { send, world, first, traders, group } = await openGroup(t, { accounts: 2, db });
@@ -516,5 +412,35 @@ describe('a message to a group', () => {
       ['secret'],
     );
     assert.deepEqual(await world.orders(first), []);
+  });
+
+  test('to a disabled group shows that no member would take an entry, and what an exit would do', async (t) => {
+    const { world, first, group, send, signal } = await openGroup(t, { accounts: 2 });
+    await send();
+    await world.as(first, 'PATCH', `/trading/groups/${group.id}`, { enabled: false });
+    interface Checked {
+      readonly members: readonly {
+        checks: readonly { check: string; outcome: string }[];
+        plan: { text: string } | null;
+        error: { code: string } | null;
+      }[];
+    }
+    const check = async (more: object) =>
+      (
+        await world.as<Checked>(first, 'POST', `/trading/groups/${group.id}/check`, {
+          message: JSON.stringify(signal(more)),
+        })
+      ).body.members.map(({ checks, error }) => [
+        error?.code ?? null,
+        checks.find(({ check: name }) => name === 'halt')?.outcome,
+      ]);
+    assert.deepEqual(await check({}), [
+      ['group_disabled', 'refused'],
+      ['group_disabled', 'refused'],
+    ]);
+    assert.deepEqual(await check({ action: 'sell', order_type: 'exit' }), [
+      [null, 'passed'],
+      [null, 'passed'],
+    ]);
   });
 });

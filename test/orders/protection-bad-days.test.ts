@@ -9,8 +9,8 @@ import { openWorld } from '../world.ts';
 
 const PRICE = { BTCUSDT: 65_000 };
 
-async function openDesk(t: TestContext, paper: object = {}, account: object = {}) {
-  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1', PROTECT_SECONDS: '2' } });
+async function openDesk(t: TestContext, paper: object = {}, account: object = {}, sweep = '1') {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: sweep, PROTECT_SECONDS: '2' } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: PRICE, ...paper }, ...account });
   const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
   const shown = async () =>
@@ -25,6 +25,12 @@ async function openDesk(t: TestContext, paper: object = {}, account: object = {}
       world.db.all<{ price: string; client_order_id: string }>(
         sql`select price, client_order_id from paper_stops where status = 'standing'`,
       ),
+    history: async () =>
+      (
+        await get<{ history: readonly { readonly what: string }[] }>(
+          `/trading/protections/${(await shown()).id}`,
+        )
+      ).history,
     closes: async () => (await get<{ items: OrderRecord[] }>('/trading/orders?source=protection')).items,
     texts: async (action: string) =>
       (await world.audits(trader)).flatMap((entry) =>
@@ -84,8 +90,8 @@ test('a stop that somebody moves is put back where it was, and that is told with
   );
 });
 
-test('a stop that expires there is placed again', async (t) => {
-  const { world, trader, standing, stops, byHand } = await openDesk(t);
+test('a stop that expires there is placed again, and told as expired: nobody took it away', async (t) => {
+  const { world, trader, standing, stops, byHand, texts, history } = await openDesk(t);
   await world.send(trader, { stop_loss: 64_000 });
   await standing();
   const [first] = await stops();
@@ -95,6 +101,42 @@ test('a stop that expires there is placed again', async (t) => {
     ([only, more]) => only !== undefined && only.client_order_id !== first?.client_order_id && !more,
   );
   assert.equal((await standing()).stop_loss, 64_000);
+  assert.deepEqual(await texts('protection_restored'), [
+    'The stop of the long position in BTCUSDT has expired at the broker, and is placed again at 64000. Nobody took it away.',
+  ]);
+  const told = (await history()).map(({ what }) => what);
+  assert.ok(told.includes('expired') && !told.includes('restored'), told.join());
+});
+
+test('a broker that lets a stop expire again and again is not asked for ever: the position is told as unprotected', async (t) => {
+  const { world, trader, standing, until, stops, byHand } = await openDesk(t);
+  await world.send(trader, { stop_loss: 64_000 });
+  for (let times = 0; times < 4; times++) {
+    const [last] = await world.eventually(stops, ([only]) => only !== undefined);
+    await standing();
+    await byHand(sql`update paper_stops set status = 'expired' where status = 'standing'`);
+    if (times < 3)
+      await world.eventually(
+        stops,
+        ([only]) => only !== undefined && only.client_order_id !== last?.client_order_id,
+      );
+  }
+  const told = await until((one) => one?.state === 'unprotected');
+  assert.match(told.reason ?? '', /expires at the broker again and again/);
+  assert.deepEqual(await stops(), []);
+});
+
+test('a stop that was refused is tried again when somebody asks for a look, and not only with the next sweep', async (t) => {
+  const { world, trader, until, standing, shown, paper, stops } = await openDesk(
+    ...([t, { protection: 'refuse' }, { unprotected: 'alert' }, '300'] as const),
+  );
+  await world.send(trader, { stop_loss: 64_000 });
+  await until((one) => one?.state === 'unprotected');
+  await paper({ protection: 'native' });
+  const { id } = await shown();
+  assert.equal((await world.as(trader, 'POST', `/trading/protections/${id}/look`)).status, 202);
+  assert.equal((await standing()).stop_loss, 64_000);
+  assert.equal((await stops()).length, 1);
 });
 
 test('a stop that the price has passed before it could be placed closes the position, as it would have', async (t) => {

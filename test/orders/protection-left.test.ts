@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { settleRestored } from '../../src/app/operation/settle-restored.ts';
 import type { Overview } from '../../src/app/orders/read-overview.ts';
 import { sql } from '../../src/data/engine/db.ts';
-import { leaveProtections } from '../../src/data/orders/protections.ts';
+import { leaveProtections } from '../../src/data/orders/protections-left.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { ShownProtection } from '../../src/domain/protection/shown.ts';
 import { openWorld, type Problem } from '../world.ts';
@@ -160,7 +160,7 @@ test('only one that is left is resumed, and none beside another of its position'
   assert.deepEqual([kept.status, kept.body.code], [409, 'not_resumable']);
   assert.match(kept.body.detail, /is standing, not left/);
   await desk.restore(await desk.row());
-  await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 64_500 });
+  await world.send(trader, { stop_loss: 64_500 });
   const beside = await desk.resume(id);
   assert.deepEqual([beside.status, beside.body.code], [409, 'not_resumable']);
   assert.match(beside.body.detail, /Another protection is kept for this position/);
@@ -173,6 +173,57 @@ test('only one that is left is resumed, and none beside another of its position'
     refused.map(({ success }) => success),
     [0, 0],
   );
+});
+
+test('a protect about a position whose protection was left keeps that one again: nothing stands twice', async (t) => {
+  const desk = await openDesk(t);
+  const { world, trader } = desk;
+  const { body: entry } = await world.send(trader, {
+    ...{ stop_loss: 64_000, take_profit: [{ at: 66_000, percent: 50 }] },
+  });
+  const id = entry.protection?.id ?? '';
+  await desk.standing(id);
+  await world.eventually(desk.targets, ({ length }) => length === 1);
+  await desk.restore(await desk.row());
+  await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 64_500 });
+  await desk.standing(id, ({ stop_loss }) => stop_loss === 64_500);
+  await world.eventually(desk.stops, ([only, more]) => only?.price === '64500' && more === undefined);
+  assert.deepEqual(await desk.targets(), [{ limit_price: '66000', quantity: '0.5' }]);
+  assert.equal((await world.db.all(sql`select id from protections`)).length, 1);
+  assert.deepEqual(await desk.todo(), []);
+});
+
+test('of one that was left and of which nothing stands any more, a protect takes nothing over', async (t) => {
+  const desk = await openDesk(t);
+  const { world, trader } = desk;
+  const { body: entry } = await world.send(trader, { stop_loss: 64_000, take_profit: 66_000 });
+  const id = entry.protection?.id ?? '';
+  await desk.standing(id);
+  await world.eventually(desk.targets, ({ length }) => length === 1);
+  await desk.restore(await desk.row());
+  // Closed and opened again meanwhile, by hand.
+  await world.db.commit([
+    sql`update paper_stops set status = 'cancelled' where status = 'standing'`,
+    sql`update paper_orders set status = 'cancelled' where status = 'placed'`,
+  ]);
+  await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 64_500 });
+  await desk.standing(id, ({ stop_loss }) => stop_loss === 64_500);
+  assert.deepEqual(await desk.targets(), []);
+  assert.deepEqual((await desk.shown(id)).take_profit, []);
+});
+
+test('a protect at another account at the broker is none of what was left at the former one', async (t) => {
+  const desk = await openDesk(t);
+  const { world, trader } = desk;
+  const { body: entry } = await world.send(trader, { stop_loss: 64_000 });
+  const id = entry.protection?.id ?? '';
+  await desk.standing(id);
+  const { body = '' } = (await desk.row()) ?? {};
+  // It was seen there last with credentials that are no longer those of the account.
+  await desk.restore({ body: JSON.stringify({ ...JSON.parse(body), credentialsVersion: 7 }) });
+  await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 64_500 });
+  assert.equal((await desk.shown(id)).state, 'left');
+  assert.equal((await world.db.all(sql`select id from protections`)).length, 2);
 });
 
 test('a restore leaves all that is kept, and sends nothing for it', async (t) => {

@@ -341,6 +341,23 @@ describe('A reversal whose close comes to another end', () => {
     assert.equal(await held(world, trader), '-2');
   });
 
+  test('close refused because a stop had closed it meanwhile: the entry is made, and the record says what stood before it', async (t) => {
+    const { broker, world, trader, reverse } = await shortTwo(t);
+    broker.script(
+      'place',
+      async () => {
+        broker.give(trader.account.id, 0);
+        return { outcome: 'rejected', error: { code: 'no_position', message: 'Nothing to reduce.' } };
+      },
+      1,
+    );
+    const { body } = await reverse();
+    assert.equal(body.status, 'filled');
+    assert.deepEqual(broker.trades(), ['buy 1']);
+    assert.equal((await world.order(trader, body.order_id)).position_before, 0);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+
   test('close turned away for the rate: it waits for the broker, and then closes and opens', async (t) => {
     const { broker, world, trader, reverse } = await shortTwo(t, { RESPONSE_WAIT_SECONDS: '0.1' });
     broker.script('place', () => Promise.reject(new BrokerBusy('slow down', 300)), 2);

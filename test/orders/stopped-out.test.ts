@@ -195,6 +195,21 @@ describe('a bad day', () => {
     assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
   });
 
+  test('a protective close whose fill is learnt after the strategy has been flat and came in again holds back nothing', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    await alert('buy', 0, 1);
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    assert.equal((await alert('sell', 1, 0)).status, 'done');
+    await alert('buy', 0, 1);
+    const close = await findOrder(world.db, body.order_id);
+    assert.ok(close);
+    await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'stop_loss' }));
+    const added = await alert('buy', 1, 2);
+    assert.deepEqual([added.status, added.fill_quantity], ['filled', 1]);
+  });
+
   test('a level on the wrong side of the market trades nothing', async (t) => {
     const { alert, closes } = await openDesk(t);
     const entry = await alert('buy', 0, 1, { stop_loss: 61_000 });

@@ -162,5 +162,27 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     await other.close();
   });
 
+  test('what another tab tells late of the session before does not end this one; of this one it does', async () => {
+    const other = await visitor.context.newPage();
+    await other.goto(`${stage.url}/terms`);
+    const tell = (session: string | null) =>
+      other.evaluate((of) => {
+        new BroadcastChannel('fillpath.session').postMessage({ said: 'over', session: of });
+      }, session);
+    const present = await other.evaluate(() => localStorage.getItem('fillpath.logged-in'));
+    assert.ok(present);
+    for (const earlier of ['1', null]) await tell(earlier);
+    // Words arrive in their order: had one of those been followed, this one would find it at the login, on its way to Today.
+    await page.goto(`${stage.url}/security`);
+    await tell('1');
+    await goTo(page, 'Accounts');
+    await page.waitForURL(`${stage.url}/accounts`);
+    await tell(present);
+    await page.waitForURL(`${stage.url}/login?next=${encodeURIComponent('/accounts')}`);
+    await enter(page, stage.firstUser);
+    await page.waitForURL(`${stage.url}/accounts`);
+    await other.close();
+  });
+
   test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
 }

@@ -14,6 +14,7 @@ import {
   type UserId,
 } from '../../src/domain/ids.ts';
 import { keptQuantities } from '../../src/domain/protection/ability.ts';
+import { anew } from '../../src/domain/protection/adopt.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
 import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
@@ -72,6 +73,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   wantedBy: [],
   setBy: 'o' as OrderId,
   adopted: null,
+  heard: [],
   stop: { price: decimal(90), kind: 'stop_loss' },
   targets: [],
   trail: null,
@@ -82,6 +84,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,
@@ -104,8 +107,11 @@ const target = (price: number, percent: number) => ({
 });
 
 type Event =
-  | { readonly kind: 'add' | 'exit' | 'price' | 'hand move' | 'protect' | 'die'; readonly amount: number }
-  | { readonly kind: 'pass' | 'hand remove' | 'hand cancel' | 'fill part' };
+  | {
+      readonly kind: 'add' | 'exit' | 'price' | 'hand move' | 'protect' | 'die' | 'decide';
+      readonly amount: number;
+    }
+  | { readonly kind: 'pass' | 'hand remove' | 'hand cancel' | 'fill part' | 'open anew' };
 
 function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let now = START;
@@ -118,6 +124,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let hasFailed = false;
   /** What a person or a signal wants may loosen it. */
   let isAsked = false;
+  /** Nobody knows whether an entry that asks for a stop was filled. */
+  let isUndecided = false;
   const recorded = new Map<string, Decimal>();
   const refs: string[] = [];
   const closes: string[] = [];
@@ -184,8 +192,10 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     triggerBy: 'last',
     recorded: async () => refs,
     unprotected: 'close',
-    isUnsettled: false,
+    isUnsettled: isUndecided,
+    isUndecided,
     isTold,
+    isAsked: false,
     isClosing: false,
   });
 
@@ -230,6 +240,10 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
       isAsked = true;
       saved = { ...saved, ...change, version: saved.version + 1 };
     },
+    undecided(is: boolean) {
+      isUndecided = is;
+    },
+    isUndecided: () => isUndecided,
     async until(isOver: () => boolean, mostMs: number) {
       const start = now;
       for (let passes = 0; !isOver(); passes++) {
@@ -248,7 +262,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   };
 }
 
-function happen({ exchange, want, saved, later }: ReturnType<typeof life>, event: Event, ways: Ways): void {
+function happen(lived: ReturnType<typeof life>, event: Event, ways: Ways): void {
+  const { exchange, want, saved, later } = lived;
   later(200);
   switch (event.kind) {
     case 'add':
@@ -284,9 +299,26 @@ function happen({ exchange, want, saved, later }: ReturnType<typeof life>, event
       if (isWatched(saved()))
         want({ stop: { price: decimal(event.amount), kind: 'stop_loss' }, restoredAt: [] });
       return;
+    // An entry without a wish is said to have opened it, and of another one, which asks for a stop, nobody knows the end.
+    case 'open anew':
+      if (isWatched(saved()) && !lived.isUndecided()) {
+        want(anew(saved()));
+        lived.undecided(true);
+      }
+      return;
+    case 'decide':
+      decide(lived, event.amount);
+      return;
     case 'pass':
       return;
   }
+}
+
+/** It was filled: what it asks for is wanted. */
+function decide({ isUndecided, undecided, want, saved }: ReturnType<typeof life>, price: number): void {
+  if (!isUndecided()) return;
+  undecided(false);
+  if (isWatched(saved())) want({ stop: { price: decimal(price), kind: 'stop_loss' } });
 }
 
 /** As it is wanted, or gone. */
@@ -344,6 +376,8 @@ const someEvent: fc.Arbitrary<Event> = fc.oneof(
   fc.constant<Event>({ kind: 'hand remove' }),
   fc.constant<Event>({ kind: 'hand cancel' }),
   fc.constant<Event>({ kind: 'fill part' }),
+  fc.constant<Event>({ kind: 'open anew' }),
+  fc.record({ kind: fc.constant('decide' as const), amount: fc.integer({ min: 70, max: 99 }) }),
 );
 
 const someLuck = fc.array(
@@ -391,6 +425,7 @@ describe('what protects a position, through random lives of it', () => {
               happen(lived, event, ways);
               await lived.pass(!isUnheard(event));
             }
+            decide(lived, 80);
             // Who takes it away again and again is let have his way; after an hour it is put back.
             await lived.until(() => isAtRest(lived), events.some(isUnheard) ? A_SWEEP_MS : MOST_BARE_MS);
             await lived.pass();

@@ -5,7 +5,7 @@ import createClient, { type Middleware } from 'openapi-fetch';
 import { heard } from './clock.ts';
 import { Problem, reached } from './problem.ts';
 import type { components, paths } from './schema.ts';
-import { csrf, forget, refresh } from './session.ts';
+import { csrf, presentSession, refresh } from './session.ts';
 
 export type Schemas = components['schemas'];
 
@@ -73,13 +73,14 @@ async function sendUnlessLeft(input: Request, left: Promise<boolean>): Promise<R
 
 async function sendNow(input: Request): Promise<Response> {
   const started = performance.now();
+  const session = presentSession();
   // A body can be read once: the second try needs its own.
   const again = input.clone();
   const response = await ask(input);
   if (response.status !== 401 || WITHOUT_SESSION.test(new URL(input.url).pathname)) return response;
   if (await refresh(started)) return ask(again);
-  forget();
-  onEnd();
+  // Whoever has left or logged in since: what is over is not the session that is.
+  if (presentSession() === session) onEnd();
   return response;
 }
 

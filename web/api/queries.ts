@@ -5,13 +5,13 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, read, type Schemas } from './client.ts';
 import { serverNow } from './clock.ts';
 import { Problem } from './problem.ts';
-import { enter } from './session.ts';
+import { goOn } from './session.ts';
 
 export const ownSession = queryOptions({
   queryKey: ['session'],
   async queryFn() {
     const session = await read(api.GET('/auth/session'));
-    enter(session.csrf_token);
+    goOn(session.csrf_token);
     return session;
   },
   staleTime: 60_000,

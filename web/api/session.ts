@@ -1,5 +1,6 @@
 // The session as the pages know it. Its tokens are in cookies that no script sees; here is the CSRF token, in memory, and in
-// the browser's storage the mere fact that somebody logged in, so that a stranger's visit asks for nothing.
+// the browser's storage the mere fact that somebody logged in, and when, so that a stranger's visit asks for nothing and what
+// is heard late of an earlier session is not taken for this one.
 
 import { reached, Unreachable } from './problem.ts';
 
@@ -13,21 +14,32 @@ let refreshedAt = Number.NEGATIVE_INFINITY;
 
 export const csrf = (): string | null => csrfToken;
 export const mayBeLoggedIn = (): boolean => readHint() !== null;
+/** Another one after every login; the tabs of one browser share it. */
+export const presentSession = (): string | null => readHint();
 
 /** `out`: somebody left on purpose; `over`: the session ended by itself, and whoever was in may want to go on. */
-export type Word = { readonly said: 'in' | 'out' | 'over' };
+export type Said = 'in' | 'out' | 'over';
+type Word = { readonly said: Said; readonly session: string | null };
 const channel = new BroadcastChannel(CHANNEL);
 
+/** Somebody has logged in. */
 export function enter(token: string): void {
+  forget();
+  goOn(token);
+}
+
+/** Somebody is still in. */
+export function goOn(token: string): void {
   csrfToken = token;
   refreshedAt = performance.now();
-  writeHint('1');
+  if (!mayBeLoggedIn()) writeHint(String(Date.now()));
 }
 
 /** Tabs of one browser share their session: what ends here ends there. */
 export function leave(said: 'out' | 'over' = 'out'): void {
+  const session = presentSession();
   forget();
-  channel.postMessage({ said } satisfies Word);
+  channel.postMessage({ said, session } satisfies Word);
 }
 
 export function forget(): void {
@@ -36,11 +48,16 @@ export function forget(): void {
 }
 
 export function announceEntry(): void {
-  channel.postMessage({ said: 'in' } satisfies Word);
+  channel.postMessage({ said: 'in', session: presentSession() } satisfies Word);
 }
 
-export function onOtherTabs(tell: (word: Word['said']) => void): () => void {
-  const hear = ({ data }: MessageEvent<Word>) => tell(data.said);
+export function onOtherTabs(tell: (said: Said) => void): () => void {
+  const hear = ({ data: { said, session } }: MessageEvent<Word>) => {
+    const present = presentSession();
+    // The end of a session that another has followed already: of that one the next word tells.
+    if (said !== 'in' && present !== null && present !== session) return;
+    tell(said);
+  };
   channel.addEventListener('message', hear);
   return () => channel.removeEventListener('message', hear);
 }
@@ -57,7 +74,7 @@ export async function refresh(since: number): Promise<boolean> {
     if (response.status === 401 || response.status === 403) return false;
     if (!response.ok) throw new Unreachable();
     const { csrf_token } = (await response.json()) as { csrf_token: string };
-    enter(csrf_token);
+    goOn(csrf_token);
     return true;
   });
 }

@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import { type Account, brokerIdentity, noteIdentity } from '../../data/accounts/accounts.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
-import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
+import { keptProtections } from '../../data/orders/protections.ts';
+import { leaveProtections } from '../../data/orders/protections-left.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { leftInWords, leftOrders } from '../../domain/protection/left.ts';
 import type { Protection } from '../../domain/protection/protection.ts';

@@ -5,7 +5,8 @@ import { countRecentOrders, noOrderSince } from '../../data/accounts/account-sta
 import { deleteAccount } from '../../data/accounts/accounts.ts';
 import { leaveGroups } from '../../data/accounts/groups.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
-import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
+import { keptProtections } from '../../data/orders/protections.ts';
+import { leaveProtections } from '../../data/orders/protections-left.ts';
 import { restingOf } from '../../data/orders/resting.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';

@@ -3,7 +3,7 @@
 
 import { insertAuditEntry } from '../../data/audit/log.ts';
 import type { Db } from '../../data/engine/db.ts';
-import { leaveProtections } from '../../data/orders/protections.ts';
+import { leaveProtections } from '../../data/orders/protections-left.ts';
 import { haltEverybody, markRestored, ordersUnderWay, settleOrder } from '../../data/orders/restored.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { afterRestore, type Backup } from '../../domain/orders/restored.ts';

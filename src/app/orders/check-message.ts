@@ -8,6 +8,7 @@ import { type Denial, deny, isDenial, toldOf } from '../../domain/denial.ts';
 import { NO_SYMBOLS } from '../../domain/groups.ts';
 import { type AccountId, type GroupId, isUuid, type UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
+import { withoutOpening } from '../../domain/orders/other-legs.ts';
 import { recogniseForeign, renderMessage } from '../../domain/signals/foreign-messages.ts';
 import { type BodyReading, readBody, type Signal } from '../../domain/signals/signal.ts';
 import { type Example, fillTemplate, workingMessage } from '../../domain/signals/template.ts';
@@ -79,7 +80,7 @@ export async function checkMessage(
     deps,
     { target, factor: account.quantityMultiplier, symbols: NO_SYMBOLS },
     given,
-    simulation,
+    { simulation, mayOpen: true },
   );
   if (isDenial(judged)) return judged;
   const { signal, plan } = judged;
@@ -105,8 +106,9 @@ export async function checkGroupMessage(
   const { group, lock, members } = groupDoor(target);
   if (!group) return deny('group_not_found');
   const given = await givenAs(deps, { userId: user, groupId: group.id }, message, now);
+  const how = { simulation, mayOpen: group.enabled };
   const judged = await Promise.all(
-    members.map(async (to) => ({ to, judged: await judgedBy(deps, to, given, simulation) })),
+    members.map(async (to) => ({ to, judged: await judgedBy(deps, to, given, how) })),
   );
   const limited = judged.map((each) => each.judged).find((each) => isDenial(each));
   if (limited) return limited;
@@ -124,12 +126,14 @@ export async function checkGroupMessage(
   const isOff =
     members.length === 0 ||
     (!group.enabled && signal !== null && signal.action !== 'sync' && isEntry(signal.intent));
-  if (isOff) found.set('halt', deny('group_disabled').detail);
+  const disabled = deny('group_disabled');
+  if (isOff) found.set('halt', disabled.detail);
   return {
     ...shownAs(given, found, signal && { ...signal, symbol: signal.asReceived.symbol }, now),
     plan: each.find(({ plan }) => plan)?.plan ?? null,
     members: each.map(({ to, signal: own, found: refused, plan }) => {
-      const [first] = CHECKS.flatMap((check) => refused.get(check) ?? []);
+      if (isOff) refused.set('halt', disabled);
+      const [first] = isOff ? [disabled] : CHECKS.flatMap((check) => refused.get(check) ?? []);
       return {
         trading_account_id: to.target.account.id,
         checks: CHECKS.map((check) => verdictOf(check, texts(refused), own !== null)),
@@ -174,7 +178,7 @@ async function judgedBy(
   deps: CheckDeps,
   { target, symbols, factor }: Addressee,
   { reading }: Given,
-  simulation: boolean,
+  { simulation, mayOpen }: { readonly simulation: boolean; readonly mayOpen: boolean },
 ): Promise<
   | Denial
   | { readonly signal: Signal | null; readonly found: Map<Check, Denial>; readonly plan: OrderPlan | null }
@@ -188,9 +192,10 @@ async function judgedBy(
     found.set(checkOf(denial.code), denial);
   const trades = !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
   if (!trades) return { signal, found, plan: null };
+  const asSaid = intentOf(deps, target, signal, simulation);
   const drafted = {
     ...draftedBy(signal, simulation, factor),
-    intent: intentOf(deps, target, signal, simulation),
+    intent: mayOpen ? asSaid : withoutOpening(asSaid),
   };
   const plan = await planFor(deps, account, drafted);
   if (!isDenial(plan)) return { signal, found, plan };

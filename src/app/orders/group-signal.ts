@@ -30,16 +30,26 @@ export interface MemberOutcome {
 export interface GroupOutcome {
   readonly groupId: GroupId;
   readonly members: readonly MemberOutcome[];
-  /** Nobody took it: why the first member did not, or none of them. */
+  /** Nobody took it; see `denialOf`. */
   readonly denial: Denial | null;
 }
 
-/** Of one that no member took. */
-export const groupOutcome = (groupId: GroupId, members: readonly MemberOutcome[]): GroupOutcome => {
-  const taken = members.some(({ became }) => !isDenial(became));
-  const first = members[0]?.became;
-  return { groupId, members, denial: !taken && first && isDenial(first) ? first : null };
-};
+export const groupOutcome = (groupId: GroupId, members: readonly MemberOutcome[]): GroupOutcome => ({
+  groupId,
+  members,
+  denial: denialOf(members.map(({ became }) => became)),
+});
+
+/**
+ * Nobody took it: why the first did not. Before that what is no fault of the signal's, whoever it met: its sender sends it again, and
+ * then it may be taken.
+ */
+export function denialOf(outcome: Denial | readonly (Placed | Synced | Denial)[]): Denial | null {
+  if ('code' in outcome) return outcome;
+  const denials = outcome.filter((each) => isDenial(each));
+  if (denials.length < outcome.length) return null;
+  return denials.find(({ code }) => ruleOf(code).status >= 500) ?? denials[0] ?? null;
+}
 
 /** An order, a report that moved nothing, or a refusal. */
 type Became = Order | 'sync' | Denial;
@@ -95,28 +105,17 @@ export const refusalOfAll = (denial: Denial, outcome: Denial | GroupOutcome): re
         became: isDenial(became) ? became : denial,
       }));
 
-/** What is committed with a group's orders besides: that it is still what it was, and an entry for who was refused. */
-export function groupClaims(
-  group: Group | null,
-  ends: readonly Ended[],
-  {
-    userId,
-    context,
-    now,
-  }: { readonly userId: Group['userId']; readonly context: RequestContext; readonly now: number },
-): Statement[] {
-  if (!group) return [];
-  const refused = ends.filter(({ became }) => typeof became === 'object' && isDenial(became));
-  const event = (accountId: AccountId | null, denial: Denial): AuditEvent => ({
-    userId,
-    action: ruleOf(denial.code).audit ?? 'webhook_order',
-    failure: denial,
-    resource: { type: 'account', id: accountId ?? '' },
-    metadata: { code: denial.code, trading_account_id: accountId, group_id: group.id },
-  });
+interface By {
+  readonly userId: Group['userId'];
+  readonly context: RequestContext;
+  readonly now: number;
+}
+
+/** What is committed with a group's orders besides: that it is still what it was, and one entry for all of them. */
+export function groupClaims(group: Group, ends: readonly Ended[], { userId, context, now }: By): Statement[] {
+  const refused = ends.filter(isRefused).length;
   return [
     groupStands(group),
-    ...refused.map(({ accountId, became }) => audit(context, event(accountId, became as Denial), now)),
     audit(
       context,
       {
@@ -126,8 +125,8 @@ export function groupClaims(
         resource: { type: 'group', id: group.id },
         metadata: {
           group_id: group.id,
-          accepted: ends.length - refused.length,
-          refused: refused.length,
+          accepted: ends.length - refused,
+          refused,
           orders: ends.flatMap(({ became }) => orderIdOf(became) ?? []),
         },
       },
@@ -135,6 +134,26 @@ export function groupClaims(
     ),
   ];
 }
+
+const isRefused = (end: Ended): end is Ended & { readonly became: Denial } =>
+  typeof end.became === 'object' && isDenial(end.became);
+
+/** For each member that was refused while others were not. */
+export const refusedEntries = (
+  group: Group,
+  ends: readonly Ended[],
+  { userId, context, now }: By,
+): Statement[] =>
+  ends.filter(isRefused).map(({ accountId, became }) => {
+    const event: AuditEvent = {
+      userId,
+      action: ruleOf(became.code).audit ?? 'webhook_order',
+      failure: became,
+      resource: { type: 'account', id: accountId ?? '' },
+      metadata: { code: became.code, trading_account_id: accountId, group_id: group.id },
+    };
+    return audit(context, event, now);
+  });
 
 /** A real signal that was taken before. */
 export type FirstTime =

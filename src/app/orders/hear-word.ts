@@ -184,23 +184,29 @@ function leadsOut({ intent }: Signal, known: StrategyState | null): boolean {
 }
 
 /** What each account of a signal has heard. */
-export type HeardBy = ReadonlyMap<AccountId, Heard>;
+type HeardBy = ReadonlyMap<AccountId, Heard>;
+
+export type Hear = (hearings: readonly Hearing[]) => Promise<HeardBy>;
 
 type Outcome = Denial | Contested | readonly (Placed | Denial)[];
 
 /**
- * Places with what was heard; where the strategy says something else meanwhile, at any of the accounts, it is heard again. A refused
- * word is kept too.
+ * Places with what was heard, which `place` asks for, and asks for again where an account has changed since; where the strategy says
+ * something else meanwhile, at any of the accounts, all of it is done again. A refused word is kept too.
  */
 export async function heardAnd(
   { db, log }: { readonly db: Db; readonly log: { warn(context: object, text: string): void } },
-  hearings: readonly Hearing[],
-  place: (heard: HeardBy) => Promise<Outcome>,
+  place: (hear: Hear) => Promise<Outcome>,
 ): Promise<Outcome> {
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
-    const heard = await hearAll(db, hearings, { isAgain: tries > 1 });
-    const outcome = await place(heard);
+    let last: { hearings: readonly Hearing[]; heard: HeardBy } = { hearings: [], heard: new Map() };
+    const outcome = await place(async (hearings) => {
+      const heard = await hearAll(db, hearings, { isAgain: tries > 1 });
+      last = { hearings, heard };
+      return heard;
+    });
     if ('contested' in outcome && outcome.contested === 'strategy') continue;
+    const { hearings, heard } = last;
     await Promise.all(
       hearings
         .filter((hearing) => isRefusedWord(hearing, heard, outcome))
@@ -224,14 +230,16 @@ async function hearAll(db: Db, hearings: readonly Hearing[], how: { isAgain: boo
   return new Map(hearings.map(({ account }, index) => [account.id, heard[index] ?? UNHEARD]));
 }
 
-/** Of an account that was not there when the others heard. */
+/** Of an account whose own checks have refused it. */
 export const UNHEARD: Heard = { notes: NO_NOTES, unit: [] };
 
 /** A rehearsal needs no secret: whoever knows the address could fill the table by what is refused. */
 function isRefusedWord({ account, simulation }: Hearing, heard: HeardBy, outcome: Outcome): boolean {
   if (simulation || heard.get(account.id)?.unit.length === 0 || 'contested' in outcome) return false;
-  if ('code' in outcome) return outcome.code !== 'outcome_unknown';
-  return !outcome.some((each) => !isDenial(each) && each.order.accountId === account.id);
+  if ('code' in outcome) return true;
+  const mayStand = (each: Placed | Denial) =>
+    isDenial(each) ? each.code === 'outcome_unknown' : each.order.accountId === account.id;
+  return !outcome.some(mayStand);
 }
 
 export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {

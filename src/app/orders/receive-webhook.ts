@@ -3,27 +3,37 @@
 // account that the signal is for is judged alone.
 
 import type { Counters } from '../../domain/counters.ts';
-import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
 import type { Action, OrderIntent } from '../../domain/orders/order.ts';
 import { withoutOpening } from '../../domain/orders/other-legs.ts';
 import { takenWith } from '../../domain/orders/sized-order.ts';
-import { type Mapping, readBody } from '../../domain/signals/signal.ts';
+import { readBody } from '../../domain/signals/signal.ts';
 import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
 import { fingerprint, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
-import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
+import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, type RateLimit } from '../identity/access.ts';
 import { wishOf } from '../protection/wished.ts';
+import type { NewOrder } from './accepting-unit.ts';
 import type { Findings, Whose } from './arrived-signal.ts';
-import { type Addressed, checkAtDoor, type Door, findDoor, type Knock, readFlag, senderAt } from './door.ts';
+import {
+  type Addressed,
+  checkAtDoor,
+  type Door,
+  findDoor,
+  type Knock,
+  type Let,
+  readFlag,
+  senderAt,
+} from './door.ts';
 import {
   arrivalOf,
+  denialOf,
   type Ended,
   type FirstTime,
   firstTime,
@@ -31,19 +41,15 @@ import {
   groupClaims,
   groupOutcome,
   refusalOfAll,
+  refusedEntries,
   replayOf,
 } from './group-signal.ts';
-import { type Heard, type HeardBy, heardAnd, UNHEARD } from './hear-word.ts';
+import { type Hear, heardAnd, UNHEARD } from './hear-word.ts';
 import { intentOf, type JudgeDeps } from './judge-message.ts';
 import { attemptAt, type OnceDeps } from './once.ts';
-import {
-  type NewOrder,
-  type Placed,
-  type PlaceOrderDeps,
-  placeTogether,
-  recordRefusal,
-} from './place-order.ts';
-import { reportStrategy, type Synced } from './sync.ts';
+import { type Placed, type PlaceOrderDeps, placeTogether, recordRefusal } from './place-order.ts';
+import { type Asked, type Errand, reportSignal } from './report-signal.ts';
+import type { Synced } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
@@ -178,51 +184,49 @@ async function checkAndPlace(
   const lifeMs = memoryMs(signal, arrivedAt, lock.maxRequestAge);
   const attempt = print === null ? null : await attemptAt(deps, keyOf(door, print, simulation), lifeMs);
   if (attempt === 'decided') return replay(await named());
-  if (attempt !== null && isDenial(attempt)) return attempt;
+  if (attempt !== null && isDenial(attempt)) return forAll(attempt, checked.members);
   checks.end();
 
-  /** Of whom the signal is asked; where something has changed meanwhile, of others than at first. */
-  let asked = { group, members: checked.members };
-  /** `as`: of a report, what each account does to follow; the others are not asked. */
-  const place = (heard: HeardBy, as?: ReadonlyMap<AccountId, Mapping>) => {
-    const mayAsk = ({ to }: Addressed) => !as || as.has(to.target.account.id);
-    const orders = () =>
-      asked.members.map((each) => newOrder(each, heard.get(idOf(each)) ?? UNHEARD, as?.get(idOf(each))));
-    asked = { ...asked, members: asked.members.filter(mayAsk) };
+  /** For whom the signal is; where something has changed meanwhile, what it has become. */
+  let current: Pick<Door, 'group'> & Pick<Let, 'members'> = { group, members: checked.members };
+  /** Who of them was asked. */
+  let asked: readonly Asked[] = [];
+  const place = async ({ ask, claims }: Errand) => {
+    const orders = async () => {
+      asked = await ask(current.members);
+      return asked.map(newOrder);
+    };
     return placeTogether(deps, {
-      asked: orders(),
+      asked: await orders(),
       async again() {
-        const current = await find();
-        if (isDenial(current)) return current;
-        const checkedAgain = check(current);
+        const changed = await find();
+        if (isDenial(changed)) return changed;
+        const checkedAgain = check(changed);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        asked = { group: current.group, members: checkedAgain.members.filter(mayAsk) };
+        current = { group: changed.group, members: checkedAgain.members };
         return orders();
       },
-      claims(became) {
-        const ends = asked.members.map(
-          (each, index): Ended => ({ accountId: idOf(each), became: became[index] ?? 'sync' }),
-        );
-        const by = { userId: user.id, context, now: deps.clock.now() };
-        return [
-          ...arrivalOf(deps, request, findings, { ends, fingerprint: real }),
-          ...groupClaims(asked.group, ends, by),
-        ];
-      },
+      claims: (became) =>
+        claims(asked.map(({ each }, index) => ({ accountId: idOf(each), became: became[index] ?? 'sync' }))),
       onAccepted(orders) {
         if (group) deps.counters.groupOrders(orders.length);
         attempt?.decided();
       },
     });
   };
+  const arrival = (ends: readonly Ended[]) => arrivalOf(deps, request, findings, { ends, fingerprint: real });
+  const by = () => ({ userId: user.id, context, now: deps.clock.now() });
+  const groupMoved = (ends: readonly Ended[]) =>
+    current.group ? groupClaims(current.group, ends, by()) : [];
 
-  function newOrder({ to, signal: said, refused }: Addressed, heard: Heard, as?: Mapping): NewOrder | Denial {
+  function newOrder({ each, heard, as }: Asked): NewOrder | Denial {
+    const { to, signal: said, refused } = each;
     if (refused) return refused.denial;
     if (!said) return deny('webhook_payload_invalid');
     const { target, factor } = to;
     const { notes, unit, stopped = null } = heard;
     // A group that is disabled opens nothing, by whatever word.
-    const isOff = asked.group?.enabled === false;
+    const isOff = current.group?.enabled === false;
     if (isOff && as && isEntry(as.intent)) return deny('group_disabled');
     const asSaid = intentOf(deps, target, said, simulation);
     const taken = takenWith(factor, { ...said, intent: isOff ? withoutOpening(asSaid) : asSaid });
@@ -253,62 +257,38 @@ async function checkAndPlace(
     said
       ? [{ account: to.target.account, signal: said, simulation, factor: to.factor, arrivedAt, context }]
       : [];
-
-  /** A `sync`: each account says where it stands, and those that follow are moved together. */
-  const report = async (): Promise<WebhookOutcome> => {
-    const { members } = checked;
-    const reports = await Promise.all(
-      members.map(async (each) => {
-        const [hearing] = hearingOf(each);
-        if (each.refused || !hearing) return each.refused?.denial ?? deny('webhook_payload_invalid');
-        return reportStrategy(deps, each.to.target, hearing);
-      }),
-    );
-    const found = reports.map((each, index) => ({ accountId: idOf(members[index]), report: each }));
-    const following = found.flatMap(({ accountId, report: each }) => {
-      const follows = isDenial(each) ? null : each.follows;
-      // A group that is disabled opens nothing.
-      return follows && (group?.enabled !== false || !isEntry(follows.as.intent))
-        ? [{ accountId, ...follows }]
-        : [];
+  // What an account's own checks refuse is not heard. That its group is disabled is none of them.
+  const hears = ({ refused }: Addressed) => !refused || refused.denial.code === 'group_disabled';
+  const order = (hear: Hear) =>
+    place({
+      async ask(members) {
+        const heard = await hear(members.filter(hears).flatMap(hearingOf));
+        return members.map((each) => ({ each, heard: heard.get(idOf(each)) ?? UNHEARD }));
+      },
+      claims: (ends) => [
+        ...arrival(ends),
+        ...(current.group ? refusedEntries(current.group, ends, by()) : []),
+        ...groupMoved(ends),
+      ],
     });
-    const placed = following.length > 0 ? await follow(following) : null;
-    const orders = new Map(placed?.map(({ order }) => [order.accountId, order]));
-    const ends = found.map(({ accountId, report: each }) => ({
-      accountId,
-      became: isDenial(each) ? each : { ...each.synced, order: orders.get(accountId) ?? null },
-    }));
-    const isTaken = ends.some(({ became }) => !isDenial(became));
-    const [own] = ends;
-    const failed = own && isDenial(own.became) ? own.became : null;
-    if (!isTaken && failed && isOurFault(failed)) await attempt?.forget();
+
+  const report = async (): Promise<WebhookOutcome> => {
+    const ends = await reportSignal(deps, {
+      ...{ userId: user.id, symbol: signal.symbol, simulation, context },
+      ...{ group, members: checked.members, hearingOf, place, arrival, groupMoved },
+    });
+    const denial = denialOf(ends.map(({ became }) => became));
+    if (denial && isOurFault(denial)) await attempt?.forget();
     else attempt?.decided();
     // By the broker, after everything else: it has no such symbol.
-    if (!isTaken && failed?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
-    // One that became an order has that order's entry.
-    if (isTaken && orders.size === 0)
-      await deps.db.commit([
-        ...arrivalOf(deps, request, findings, {
-          ends: ends.map(({ accountId, became }) => ({
-            accountId,
-            became: isDenial(became) ? became : 'sync',
-          })),
-          fingerprint: real,
-        }),
-        ...ends.flatMap(({ accountId, became }) =>
-          isDenial(became) ? [] : [audit(context, reported(accountId, became), deps.clock.now())],
-        ),
-      ]);
+    if (denial?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
     if (group) return groupOutcome(group.id, ends);
-    return own?.became ?? deny('webhook_payload_invalid');
+    return ends[0]?.became ?? deny('webhook_payload_invalid');
   };
 
   try {
     if (signal.action === 'sync') return await report();
-    // What an account's own checks refuse is not heard. That its group is disabled is none of them.
-    const hears = ({ refused }: Addressed) => !refused || refused.denial.code === 'group_disabled';
-    const hearings = checked.members.filter(hears).flatMap(hearingOf);
-    const outcome = await heardAnd(deps, hearings, place);
+    const outcome = await heardAnd(deps, order);
     // The store may have forgotten it; the order's row has not. One that is accepted was compared with it by its commit.
     const isContested = 'contested' in outcome;
     const denial = isContested ? null : denialOf(outcome);
@@ -328,47 +308,26 @@ async function checkAndPlace(
     throw fault;
   }
 
+  /** None of them was asked, or all in vain. */
+  function forAll(denial: Denial, members: readonly Addressed[]): WebhookOutcome {
+    if (!group) return denial;
+    const each = members.map((member) => ({
+      accountId: idOf(member),
+      became: member.refused?.denial ?? denial,
+    }));
+    return groupOutcome(group.id, each);
+  }
+
   /** For all of them, or for each. */
   function answerOf(outcome: Denial | readonly (Placed | Denial)[]): WebhookOutcome {
-    if ('code' in outcome) return outcome;
+    // What is no longer let in at the door has no members.
+    if ('code' in outcome) return isOurFault(outcome) ? forAll(outcome, current.members) : outcome;
     const [own] = outcome;
     if (!group) return own ?? deny('webhook_payload_invalid');
     return groupOutcome(
       group.id,
-      outcome.map((became, index) => ({ accountId: idOf(asked.members[index]), became })),
+      outcome.map((became, index) => ({ accountId: idOf(asked[index]?.each), became })),
     );
-  }
-
-  /** What is refused, halted or overtaken is not aligned; the reports stand. */
-  async function follow(
-    following: readonly { readonly accountId: AccountId; readonly heard: Heard; readonly as: Mapping }[],
-  ): Promise<readonly Placed[]> {
-    const heard = new Map(following.map((each) => [each.accountId, each.heard]));
-    const outcome = await place(heard, new Map(following.map((each) => [each.accountId, each.as])));
-    return 'length' in outcome ? outcome.filter((each) => 'order' in each) : [];
-  }
-
-  function reported(
-    accountId: AccountId,
-    { inSync, strategyPosition, brokerPosition, gap }: Synced,
-  ): AuditEvent {
-    return {
-      userId: user.id,
-      action: 'webhook_order',
-      failure: null,
-      resource: { type: 'account', id: accountId },
-      metadata: {
-        trading_account_id: accountId,
-        ...(group ? { group_id: group.id } : {}),
-        simulation,
-        sync: true,
-        symbol: signal.symbol,
-        in_sync: inSync,
-        strategy_position: toNumberOrNull(strategyPosition),
-        broker_position: toNumberOrNull(brokerPosition),
-        gap,
-      },
-    };
   }
 }
 
@@ -376,13 +335,6 @@ async function checkAndPlace(
 const UNCOUNTED: readonly Action[] = ['sync', 'protect', 'cancel'];
 
 const idOf = (each: Addressed | undefined): AccountId => each?.to.target.account.id ?? ('' as AccountId);
-
-/** Nobody took it: why all of them did not, or the first. */
-function denialOf(outcome: Denial | readonly (Placed | Denial)[]): Denial | null {
-  if ('code' in outcome) return outcome;
-  const [first] = outcome;
-  return first && isDenial(first) && outcome.every((each) => isDenial(each)) ? first : null;
-}
 
 /** What protection closed stays closed: the target counts less that. */
 const withoutStopped = (intent: OrderIntent, stopped: Stopped | null): OrderIntent =>

@@ -1,7 +1,12 @@
 // A `sync`: the strategy reports where it stands, at each bar's close, and trades nothing. It finds a missed last alert,
 // and a position that is not the strategy's.
 
-import { findStrategy, forgetSymbol, strategyStands } from '../../data/orders/strategies.ts';
+import {
+  findStrategy,
+  forgetSymbol,
+  type StrategyState,
+  strategyStands,
+} from '../../data/orders/strategies.ts';
 import type { Target } from '../../data/orders/targets.ts';
 import { newestOrder, symbolsSince, symbolsUnderWay } from '../../data/orders/under-way.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
@@ -31,7 +36,14 @@ export interface Synced {
 /** What was found, and, where the account follows its strategy, what it would do for that. */
 export interface Report {
   readonly synced: Synced;
-  readonly follows: { readonly heard: Heard; readonly as: Mapping } | null;
+  readonly follows: Follows | null;
+}
+
+export interface Follows {
+  /** By which it was decided: once the strategy has said something else, it is not done. */
+  readonly state: StrategyState;
+  readonly heard: Heard;
+  readonly as: Mapping;
 }
 
 export async function reportStrategy(
@@ -75,7 +87,7 @@ export async function reportStrategy(
   };
   const as = towards(deps, target, { ...whither, held: brokerPosition });
   if (isDenial(as)) return asFound;
-  return { synced, follows: { heard: { notes, unit: [strategyStands(state)] }, as } };
+  return { synced, follows: { state, heard: { notes, unit: [strategyStands(state)] }, as } };
 }
 
 /** From now on: whether an order of the symbol was under way at any time. What was read meanwhile is then no position to compare with. */

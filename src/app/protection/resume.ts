@@ -1,7 +1,8 @@
 // Nobody looks after a protection that was left, after a restore or at another account, until its owner says so.
 
 import type { Db } from '../../data/engine/db.ts';
-import { noteProtection, resumeProtection } from '../../data/orders/protections.ts';
+import { noteProtection } from '../../data/orders/protections.ts';
+import { resumeProtection } from '../../data/orders/protections-left.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { Protection } from '../../domain/protection/protection.ts';

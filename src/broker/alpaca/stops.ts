@@ -276,6 +276,7 @@ function stopStateOf({ order, target }: Found): StopState {
     status,
     order: isTraded ? became : null,
     reason: status !== 'ended' ? null : isDone ? 'its target was filled' : reasonOf(order),
+    ...(order.status === 'expired' && { hasExpired: true }),
   };
 }
 

@@ -14,7 +14,7 @@ const FATES = {
   // The order that it became has ended, filled or not.
   FINISHED: 'triggered',
   CANCELED: 'ended',
-  EXPIRED: 'ended',
+  EXPIRED: 'expired',
   REJECTED: 'failed',
 } as const;
 const KINDS = ['STOP_MARKET', 'STOP'];
@@ -41,7 +41,7 @@ function readConditional(row: unknown): SeenStop | null | undefined {
     price,
     contracts: closesAll ? null : quantity,
     fate,
-    reason: fate === 'ended' || fate === 'failed' ? `the stop is ${status}` : null,
+    reason: fate === 'ended' || fate === 'expired' || fate === 'failed' ? `the stop is ${status}` : null,
     became: order === '0' ? [] : [order],
   };
 }

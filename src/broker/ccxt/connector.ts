@@ -383,6 +383,8 @@ export function connect(connecting: Connecting): Broker {
       if (!signal.aborted) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
     },
 
+    aheadMs: () => (exchange.knowsClock() ? exchange.aheadMs() : null),
+
     async close() {
       closing.abort();
     },

@@ -66,7 +66,7 @@ function endOf(row: Row, status: string): Pick<SeenStop, 'fate' | 'reason' | 'be
   const finishedAs = text(row, 'finish_as');
   if (finishedAs === 'succeeded') return { fate: 'triggered', reason: null, became };
   const words = [`the stop is ${finishedAs ?? status}`, text(row, 'reason')];
-  const fate = finishedAs === 'failed' ? 'failed' : 'ended';
+  const fate = finishedAs === 'failed' || finishedAs === 'expired' ? finishedAs : 'ended';
   return { fate, reason: words.filter(Boolean).join(': '), became };
 }
 

@@ -55,8 +55,8 @@ export interface SeenStop {
   readonly price: Decimal;
   /** null: all that is held when it triggers. */
   readonly contracts: Decimal | null;
-  /** `failed`: it triggered, and its order was refused; `ended`: removed, or expired. */
-  readonly fate: 'standing' | 'triggered' | 'failed' | 'ended';
+  /** `failed`: it triggered, and its order was refused; `ended`: removed; `expired`: its time was over. */
+  readonly fate: 'standing' | 'triggered' | 'failed' | 'ended' | 'expired';
   /** Why it ended. */
   readonly reason: string | null;
   /** What it became: each order, or the exchange's id of it. */

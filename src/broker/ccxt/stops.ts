@@ -218,10 +218,11 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     const became = isAsked ? await asking(signal).ask(isAsked(seen)) : seen.became;
     const orders = await ordersOf({ ...seen, became }, market, signal);
     const order = orders.length === 0 ? null : believed(asOne(orders), market);
-    const { ref: brokerRef, fate: status, reason } = seen;
-    if (status !== 'failed')
+    const { ref: brokerRef, fate, reason } = seen;
+    if (fate !== 'failed')
       return {
-        ...{ brokerRef, status, order, reason },
+        ...{ brokerRef, status: fate === 'expired' ? 'ended' : fate, order, reason },
+        ...(fate === 'expired' && { hasExpired: true }),
         ...(orders.length > 1 && { orders: orders.map((each) => believed(each, market)) }),
       };
     const dead = order ?? { ...UNTAKEN, reason: seen.reason };

@@ -243,4 +243,5 @@ export const stopStateOf = (answer: Static<typeof StopAnswer>): StopState => ({
   status: answer.status === 'standing' || answer.status === 'triggered' ? answer.status : 'ended',
   order: answer.order && readState(answer.order),
   reason: answer.reason,
+  ...(answer.status === 'expired' && { hasExpired: true }),
 });

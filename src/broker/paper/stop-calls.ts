@@ -134,5 +134,8 @@ function rejected({ code, words }: StopRefusal): StopOutcome {
 
 function stopStateOf({ brokerRef, status, reason }: PaperStop, order: PaperOrder | null): StopState {
   const isOver = status !== 'standing' && status !== 'triggered';
-  return { brokerRef, status: isOver ? 'ended' : status, order: order && stateOf(order), reason };
+  return {
+    ...{ brokerRef, status: isOver ? 'ended' : status, order: order && stateOf(order), reason },
+    ...(status === 'expired' && { hasExpired: true }),
+  };
 }

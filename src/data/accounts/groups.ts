@@ -183,6 +183,12 @@ export const deleteGroup = (id: GroupId): Statement[] => [
   must('group', sql`delete from trading_groups where id = ${id}`),
 ];
 
+/** All of a user's. */
+export const deleteGroups = (user: UserId): Statement[] => [
+  sql`delete from group_members where group_id in (select id from trading_groups where user_id = ${user})`,
+  sql`delete from trading_groups where user_id = ${user}`,
+];
+
 /** A deleted account is a member of nothing. Behind what locks the account's row. */
 export const leaveGroups = (account: AccountId): Statement[] => [
   sql`update trading_groups set revision = revision + 1

@@ -1,6 +1,7 @@
 // Who wants to have an address: links that were mailed to it, of which the first that is followed decides.
 
 import type { Timestamp, UserId } from '../../domain/ids.ts';
+import { deleteGroups } from '../accounts/groups.ts';
 import { type Db, must, type Statement, sql } from '../engine/db.ts';
 
 export interface EmailClaim {
@@ -57,7 +58,8 @@ export const markVerified = (user: UserId): Statement =>
 
 /**
  * Guarded by `unverified`. The user stays as a name for what is in the records, with an address that can be nobody's:
- * nobody gets in, and no webhook is answered. Accounts go, but for those with something under way, which ends first.
+ * nobody gets in, and no webhook is answered. Groups go, and accounts, but for
+ * those with something under way, which ends first.
  */
 export const vacateAddress = (user: UserId, now: Timestamp): Statement[] => [
   must(
@@ -71,4 +73,5 @@ export const vacateAddress = (user: UserId, now: Timestamp): Statement[] => [
           where o.trading_account_id = trading_accounts.id and o.status in ('queued', 'executing'))
         and not exists (select 1 from fill_checks c join order_history o on o.order_id = c.order_id
           where o.trading_account_id = trading_accounts.id and c.state in ('scheduled', 'running'))`,
+  ...deleteGroups(user),
 ];

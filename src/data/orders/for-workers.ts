@@ -1,9 +1,11 @@
 // The worker's view of the database.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UserId } from '../../domain/ids.ts';
-import { timestamp } from '../../domain/ids.ts';
+import type { Timestamp, UserId } from '../../domain/ids.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
+import { resumed } from '../../domain/protection/resume.ts';
 import { rolls } from '../../domain/signals/symbol.ts';
 import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
@@ -20,8 +22,9 @@ import {
   saveOrder,
   unsettledOrders,
 } from './orders.ts';
-import { closedBy, knownOf, wantedFor } from './protections.ts';
-import { endEntry } from './resting.ts';
+import { closedBy, firstProtection, knownOf, noteProtection, wantedFor } from './protections.ts';
+import { leftOfPosition, resumeProtection } from './protections-left.ts';
+import { endEntry, lookAtGivenUp } from './resting.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -70,7 +73,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
     async endEntry(order, why) {
-      await db.commit([endEntry(order.id, why)]);
+      await db.commit([endEntry(order.id, why), lookAtGivenUp(order.id, timestamp(clock.now()))]);
       return (await findOrder(db, order.id)) ?? order;
     },
     closedBy: (of) => closedBy(db, of),
@@ -88,23 +91,35 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       ]);
     },
     async save(order, token, { settled, isProtected = false }) {
-      const unit = [isOwner(order.userId, token), ...saveOrder(order)];
-      if (isProtected || order.exitReason) unit.push(...knownOf(order));
-      if (settled && openLeg(order))
-        unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
-      if ((await commit(order, unit)) !== null) return 'taken';
+      // Where nothing is kept of the account, what protects its position is made with it: whoever answers need not read it.
+      const isFirst = order.wish && !isProtected && !order.protectedAs;
+      const protectedAs = isFirst ? firstProtection(order) : null;
+      const saving = (protection: string | null) =>
+        commit(order, [
+          isOwner(order.userId, token),
+          ...saveOrder(order, protection),
+          ...(isProtected || order.exitReason ? knownOf(order) : []),
+          ...(settled && openLeg(order)
+            ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
+            : []),
+        ]);
+      const first = await saving(protectedAs?.id ?? null);
+      const isKept = first === 'protection';
+      if ((isKept ? await saving(null) : first) !== null) return 'taken';
       deps.onSave?.(order);
       if (hasEnded(order.status)) await deps.onEnd?.(order);
-      return next(order);
+      return protectedAs && !isKept ? { ...next(order), protectedAs } : next(order);
     },
-    async want(order, token, { instrument, side }) {
+    async want(order, token, of) {
       const at = timestamp(clock.now());
-      const unit = [
-        isOwner(order.userId, token),
-        ...saveOrder(order),
-        wantedFor(order, instrument, side, at),
-      ];
-      if ((await commit(order, unit)) !== null) return 'taken';
+      const saving = (wanting: readonly Statement[]) =>
+        commit(order, [isOwner(order.userId, token), ...saveOrder(order), ...wanting]);
+      // One that was left is its owner's to speak of, and he does: it is kept again, and what he asks for now is taken in.
+      const left = await leftOfPosition(db, order, of);
+      const again = left ? await saving(keptAgain(left, order, at)) : 'protection';
+      const failed =
+        again === 'protection' ? await saving([wantedFor(order, of.instrument, of.side, at)]) : again;
+      if (failed !== null) return 'taken';
       deps.onSave?.(order);
       await deps.onEnd?.(order);
       return next(order);
@@ -136,6 +151,12 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     },
   };
 }
+
+/** Guarded by `protection`, as it is where its owner says so on Today. */
+const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
+  ...resumeProtection({ ...resumed(left, millis(at)), isResumed: 'asked', wantedBy: [order.id] }, at),
+  noteProtection(left.id, at, { what: 'resumed', from: null, to: null, by: order.id }),
+];
 
 /** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
 export const isOwner = (user: UserId, token: string): Statement =>

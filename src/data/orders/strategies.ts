@@ -216,16 +216,21 @@ const toStopped = (text: string): Stopped => {
   };
 };
 
-/** Protection has closed so much of what the strategy holds, by its own word, on that side. */
+/**
+ * Protection has closed so much of what the strategy holds, by its own word, on that side. `at`: when. Who learns it late finds a
+ * strategy that has left since and come in again: what it holds now was not closed.
+ */
 export const noteStopped = (
   { accountId, symbol, simulation }: StrategyKey,
   side: Direction,
   { quantity, isAll }: Stopped,
+  at: Timestamp,
 ): Statement => {
   const part = `${quantity}${isAll ? '!' : ''}`;
   return sql`update strategy_positions set version = version + 1,
         stopped = case when stopped is null then ${part} else stopped || ' ' || ${part} end
-      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation} and side = ${side}`;
+      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation} and side = ${side}
+        and not (arrived_at > ${at} and before_side is not null and before_side <> ${side})`;
 };
 
 /** On purpose: the position is to stand where the strategy does, whatever protection has closed. Guarded by `strategy`. */

@@ -122,20 +122,27 @@ const learnt = ({ legs, tradedAt }: Order): readonly Leg[] =>
 
 /**
  * What was held of each instrument after the last of these orders, the newest first, by our own record. What rested when that one was
- * planned may have been filled since.
+ * planned may have been filled since. What protection closed may have been learnt late: where an older order stood on the other side
+ * already, the close was before that.
  */
 export function heldAfter(orders: readonly Order[]): Map<string, Decimal> {
   const held = new Map<string, Decimal>();
+  /** Closed by protection, on that side, until an older order speaks against it. */
+  const closed = new Map<string, number>();
   const legs = new Map(orders.flatMap((order) => order.legs.map((leg) => [leg.clientOrderId, leg])));
   for (const order of orders) {
     const instrument = mainLeg(order)?.instrument ?? order.symbol;
-    if (held.has(instrument)) continue;
+    const side = closed.get(instrument);
+    if (held.has(instrument) && side === undefined) continue;
     const since = Object.entries(order.counted ?? {}).map(([id, was]) => {
       const leg = legs.get(id as ClientOrderId);
       const more = leg ? subtract(filledOf(leg), was) : ZERO;
       return leg?.side === 'sell' ? negate(more) : more;
     });
-    held.set(instrument, since.reduce(add, positionAfter(order) ?? ZERO));
+    const after = since.reduce(add, positionAfter(order) ?? ZERO);
+    if (side === undefined || sign(after) === -side) held.set(instrument, after);
+    if (order.exitReason) closed.set(instrument, side ?? sign(order.positionBefore ?? ZERO));
+    else closed.delete(instrument);
   }
   return held;
 }

@@ -58,7 +58,7 @@ import {
   wholeOnly,
 } from './outcome.ts';
 import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
-import { heldToPlanOn, plan } from './planning.ts';
+import { heldToPlanOn, onWhatStands, plan } from './planning.ts';
 import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
 import { mayRest } from './priced.ts';
 import { sizedBy } from './sized-order.ts';
@@ -347,7 +347,9 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
   // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.
   if (heldOn(position.held, along) !== ZERO)
     return end(moveTo(order, 'rejected', { error: turned(order, heldInAll(position.held)) }));
-  if (heldOn(position.held, against) === ZERO) return sendNext(order, entry, facts, rules);
+  // What it was planned on was no longer so.
+  if (heldOn(position.held, against) === ZERO)
+    return sendNext(onWhatStands(order, facts), entry, facts, rules);
   return close.status === 'cancelled' || close.status === 'failed'
     ? end(aborted(order, error))
     : begin(order, facts, rules);

@@ -65,18 +65,18 @@ export function plan(
       quantity,
     };
   });
-  const next: Order = {
-    ...order,
-    // So that with its own fills it is what is held now; by our own fills, where the broker's word is another.
-    positionBefore: subtract(standing(facts), signedFillsOf(sent)),
-    counted: facts.others.length > 0 ? countedIn(facts) : undefined,
-    legs: [...sent, ...numbered],
-    awaitsRest: false,
-  };
+  const next: Order = { ...onWhatStands(order, facts), legs: [...sent, ...numbered], awaitsRest: false };
   const closes = next.legs.some(({ leg }) => leg === 'exit');
   const opens = next.legs.some(({ leg }) => leg === 'entry');
   return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
 }
+
+/** So that what it says was held before, with its own fills, is what is held now; by our own fills, where the broker's word is another. */
+export const onWhatStands = (order: Order, facts: Facts): Order => ({
+  ...order,
+  positionBefore: subtract(standing(facts), signedFillsOf(order.legs)),
+  counted: facts.others.length > 0 ? countedIn(facts) : undefined,
+});
 
 const standing = ({ position }: Facts): Decimal =>
   heldInAll(

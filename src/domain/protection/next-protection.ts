@@ -27,7 +27,18 @@ import {
 } from './protection.ts';
 import { isGivenUp, type Recognised, recognise } from './recognise.ts';
 import { nextReserved } from './reserved.ts';
-import { close, holdOff, isAtRest, move, place, removal, rest, SOON_MS } from './sending.ts';
+import {
+  close,
+  holdOff,
+  isAskedAgain,
+  isAtRest,
+  move,
+  place,
+  removal,
+  rest,
+  SOON_MS,
+  undecidedStop,
+} from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
@@ -99,11 +110,11 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   const layout = parcels(kept.protection, held, {
     ...facts,
     reserves: able.reserves,
-    isOut: isOut(kept, facts),
+    isOut: isOut(kept, facts, rules),
   });
   const next = able.reserves
     ? nextReserved(kept, layout, { isSafe, held }, facts, rules)
-    : (nextStop(kept, layout, isSafe, facts, rules) ?? nextTarget(kept, layout, facts));
+    : (nextStop(kept, layout, isSafe, facts, rules) ?? nextTarget(kept, layout, facts, rules));
   if (next) return next;
   const all =
     able.reserves || rightStop(kept, layout, facts) !== null
@@ -117,12 +128,19 @@ function closeFor(protection: Protection, reason: ExitReason, facts: Facts, rule
   return protection.closing !== null && facts.isClosing ? null : close(protection, reason, facts, rules);
 }
 
+/** They are tried again with the next sweep, or where somebody wants to know. */
+function areTargetsRefused({ targetsAgainAt }: Protection, facts: Facts, { sweepMs }: Rules): boolean {
+  if (targetsAgainAt === null || facts.now >= millis(targetsAgainAt)) return false;
+  return !isAskedAgain(facts, millis(targetsAgainAt) - sweepMs);
+}
+
 /** Which targets cannot stand now: they were refused, taken away again and again, or may yet arrive. */
 const isOut =
-  ({ protection }: Recognised, { now, able }: Facts) =>
+  ({ protection }: Recognised, facts: Facts, rules: Rules) =>
   (level: number): boolean => {
-    const { targetsAgainAt, targetsRestoredAt, legs } = protection;
-    const isRefused = able.reserves && targetsAgainAt !== null && now < millis(targetsAgainAt);
+    const { now, able } = facts;
+    const { targetsRestoredAt, legs } = protection;
+    const isRefused = able.reserves && areTargetsRefused(protection, facts, rules);
     const isMissing = able.reserves && legs.some((leg) => leg.level === level && leg.missingSince !== null);
     return isRefused || isMissing || isGivenUp(targetsRestoredAt, now);
   };
@@ -217,7 +235,8 @@ function nextStop(
   const { protection, standing } = seen;
   const wanted = wantedStop(layout);
   const right = rightStop(seen, layout, facts);
-  if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== right);
+  const stays = right ?? undecidedStop(seen, layout, facts);
+  if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== stays);
   const held = holdOff(protection, isSafe, facts, rules);
   if (held) return held;
   const last = standing.findLast((leg) => leg.level === 0 && leg.status === 'standing' && !leg.isLeaving);
@@ -228,7 +247,7 @@ function nextStop(
 }
 
 /** The targets, once the stop stands. What is wrong leaves first. */
-function nextTarget(seen: Recognised, layout: readonly Parcel[], facts: Facts): Step | null {
+function nextTarget(seen: Recognised, layout: readonly Parcel[], facts: Facts, rules: Rules): Step | null {
   const isWanted = (leg: ProtectiveLeg) =>
     layout.some(
       ({ level, limit, quantity }) =>
@@ -236,8 +255,8 @@ function nextTarget(seen: Recognised, layout: readonly Parcel[], facts: Facts): 
     );
   const leaving = removal(seen, facts, (leg) => leg.level > 0 && leg.status === 'standing' && !isWanted(leg));
   if (leaving) return leaving;
-  const { legs, targetsAgainAt } = seen.protection;
-  if (targetsAgainAt !== null && facts.now < millis(targetsAgainAt)) return null;
+  if (areTargetsRefused(seen.protection, facts, rules)) return null;
+  const { legs } = seen.protection;
   const missing = layout.find(({ level }) => level > 0 && !legs.some((leg) => leg.level === level));
   return missing ? place(seen.protection, missing, facts) : null;
 }

@@ -137,6 +137,8 @@ export interface Protection {
   readonly setBy: OrderId;
   /** Whose wish was taken in last, and from which price its distances count; null: none was yet. */
   readonly adopted: { readonly order: OrderId; readonly entry: Decimal } | null;
+  /** Of those that it is wanted by: whose wish was taken in already. */
+  readonly heard: readonly OrderId[];
   readonly stop: WantedStop | null;
   readonly targets: readonly WantedTarget[];
   readonly trail: Trail | null;
@@ -149,6 +151,8 @@ export interface Protection {
   /** When the stop was put back after somebody else had taken it away or changed it; of the last hour. And when targets were. */
   readonly restoredAt: readonly Timestamp[];
   readonly targetsRestoredAt: readonly Timestamp[];
+  /** When a stop was found to have expired at the broker; of the last hour. */
+  readonly expiredAt: readonly Timestamp[];
   /** When the stop was last moved by itself. */
   readonly movedAt: Timestamp | null;
   /** A target was refused: it is tried again after this. */
@@ -159,8 +163,8 @@ export interface Protection {
   readonly closesFor: ExitReason | null;
   /** The order that closes the position for it, and when it was asked for. */
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
-  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. */
-  readonly isResumed: boolean;
+  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. `asked`: a `protect` speaks of the position. */
+  readonly isResumed: boolean | 'asked';
   /** Those of the account with which it was last looked at; null: nobody has looked yet. */
   readonly credentialsVersion: number | null;
   readonly unprotectedSince: Timestamp | null;

@@ -30,7 +30,7 @@ export function recognise(
   const unmatched = new Set(stops);
   const standing: ProtectiveLeg[] = [];
   const ofAll = new Set<ClientOrderId>();
-  const lost = { stop: false, target: false };
+  const lost = { stop: false, target: false, expired: false };
   let protection = wanted;
   for (const leg of wanted.legs) {
     // Its successor goes on under its name, and is all that stands there.
@@ -51,7 +51,7 @@ export function recognise(
         ? { leg: asShown(leg, shown, wanted), isTaken: isEdited(leg, shown) }
         : unshown(protection, leg, shown, facts, rules);
     if ('do' in outcome) return outcome;
-    if (outcome.isTaken) lost[leg.stop === null ? 'target' : 'stop'] = true;
+    if (outcome.isTaken) lost[leg.stop === null ? 'target' : outcome.hasExpired ? 'expired' : 'stop'] = true;
     if (outcome.hasDied) protection = { ...protection, closesFor: leg.kind ?? 'stop_loss' };
     protection = withLeg(protection, leg, outcome.leg);
     if (outcome.leg?.missingSince === null) standing.push(outcome.leg);
@@ -66,8 +66,10 @@ export function recognise(
 interface Outcome {
   /** null: it is gone. */
   readonly leg: ProtectiveLeg | null;
-  /** Somebody else took it away, or changed it. */
+  /** It is gone, or is another, and we have not asked for that: somebody else took it away, or changed it. */
   readonly isTaken: boolean;
+  /** Nobody did: its time at the broker was over. */
+  readonly hasExpired?: boolean;
   /** It triggered, and did not close what it was to close. */
   readonly hasDied?: boolean;
 }
@@ -152,7 +154,7 @@ function unshown(
   if (fate?.hasDied) return { leg: null, isTaken: false, hasDied: true };
   const isFlat = facts.held !== null && !isPositive(facts.held.quantity);
   const isTaken = leg.status === 'standing' && leg.missingSince === null && !leg.isLeaving && !isFlat;
-  if (fate !== null) return { leg: null, isTaken };
+  if (fate !== null) return { leg: null, isTaken, hasExpired: fate.hasExpired };
   return missing(protection, leg, isTaken, facts, rules);
 }
 
@@ -277,16 +279,17 @@ const ofLastHour = (times: Times, now: number): Times => times.filter((time) => 
 /** However many were taken away at once. */
 const restored = (
   protection: Protection,
-  lost: { readonly stop: boolean; readonly target: boolean },
+  lost: { readonly stop: boolean; readonly target: boolean; readonly expired: boolean },
   now: number,
 ): Protection => {
-  if (!lost.stop && !lost.target) return protection;
+  if (!lost.stop && !lost.target && !lost.expired) return protection;
   const with_ = (times: Times, isLost: boolean): Times =>
     isLost ? [...ofLastHour(times, now), timestamp(now)] : times;
   return {
     ...protection,
     restoredAt: with_(protection.restoredAt, lost.stop),
     targetsRestoredAt: with_(protection.targetsRestoredAt, lost.target),
+    expiredAt: with_(protection.expiredAt, lost.expired),
   };
 };
 

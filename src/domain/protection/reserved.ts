@@ -5,7 +5,7 @@ import { add, compare, type Decimal, ZERO } from '../decimal.ts';
 import type { Parcel } from './parcels.ts';
 import { leftOf, type ProtectiveLeg } from './protection.ts';
 import type { Recognised } from './recognise.ts';
-import { holdOff, move, place, removal } from './sending.ts';
+import { holdOff, move, place, removal, undecidedStop } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 
 interface Standing {
@@ -40,10 +40,11 @@ export function nextReserved(
   const to = misplaced && parcelOf(misplaced);
   if (facts.able.moves === 'amend' && misplaced && to)
     return holdOff(protection, isSafe, facts, rules) ?? move(protection, misplaced, to, facts);
+  const kept = undecidedStop(seen, layout, facts);
   const leaving = removal(
     seen,
     facts,
-    (leg) => leg.status === 'standing' && (leg.isLeaving || !isRight(leg)),
+    (leg) => leg !== kept && leg.status === 'standing' && (leg.isLeaving || !isRight(leg)),
   );
   if (leaving) return leaving;
   const there = protection.legs.filter(({ missingSince }) => missingSince === null);

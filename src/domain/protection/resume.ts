@@ -3,8 +3,10 @@
 
 import { type Decimal, ZERO } from '../decimal.ts';
 import { type ClientOrderId, type Timestamp, timestamp } from '../ids.ts';
+import { anew, stopAlone } from './adopt.ts';
 import {
   FORMER_TARGET,
+  isBetter,
   legNamed,
   type Protection,
   type ProtectiveLeg,
@@ -28,6 +30,7 @@ export const resumed = (protection: Protection, now: number): Protection => ({
   refused: null,
   restoredAt: [],
   targetsRestoredAt: [],
+  expiredAt: [],
   suspendedAt: null,
   unprotectedSince: null,
   dueAt: timestamp(now),
@@ -54,12 +57,19 @@ export function withFound(protection: Protection, found: FoundThere): Protection
       !isKnown(order) && !forgotten.some(({ clientOrderId }) => clientOrderId === order.clientOrderId),
   );
   const kind: StopKind = protection.stop?.kind ?? 'stop_loss';
+  // A `protect` speaks of it, and nothing of it stands: it may be of a position that was closed since. What is asked for now counts alone.
+  const isAsked = protection.isResumed === 'asked';
+  if (isAsked && stops.length + found.targets.length === 0) return { ...anew(protection), isResumed: false };
+  // By its shape alone it may be its owner's own, of another position: it stays where it stands, and all else is of before.
+  const isDoubtful = isAsked && found.targets.length === 0 && stops.every(({ isGuessed }) => isGuessed);
+  const price = isDoubtful ? newest?.shown : newest?.price;
+  const kept = isDoubtful ? stopAlone(protection) : protection;
   return {
-    ...protection,
+    ...kept,
     isResumed: false,
-    stop: newest ? { price: newest.price, kind } : protection.stop,
+    stop: price ? { price, kind } : protection.stop,
     legs: [
-      ...protection.legs,
+      ...kept.legs,
       ...forgotten,
       ...targets.map(({ clientOrderId, brokerRef, quantity }) => ({
         ...forgottenLeg(protection, found, { clientOrderId, brokerRef, level: FORMER_TARGET, stop: null }),
@@ -74,7 +84,7 @@ const namesOf = ({ clientOrderId, formerIds }: ProtectiveLeg): readonly ClientOr
   ...formerIds,
 ];
 
-/** By our id; where the broker shows none, by its own, or it is the only one there. null: somebody else's. */
+/** By our id; where the broker shows none, by its own, or by the shape that we set. null: somebody else's. */
 function ownStop(protection: Protection, stop: ShownStop, found: FoundThere) {
   const { clientOrderId, brokerRef, price } = stop;
   const known = protection.legs.find((leg) =>
@@ -82,13 +92,12 @@ function ownStop(protection: Protection, stop: ShownStop, found: FoundThere) {
       ? leg.stop !== null && brokerRef !== null && leg.brokerRef === brokerRef
       : namesOf(leg).includes(clientOrderId),
   );
-  if (known) return { leg: known, price };
+  if (known) return { leg: known, price, shown: price, isGuessed: false };
   const named = clientOrderId === null ? null : legNamed(protection, clientOrderId);
-  const isOnly = clientOrderId === null && found.names !== 'ours' && found.stops.length === 1;
-  if (named === null && !isOnly) return null;
+  if (named === null && !isShaped(protection, stop, found)) return null;
   // Where the broker has one stop of the position, the leg that is known is that one.
   const only = found.names === 'none' ? protection.legs.find(({ level }) => level === 0) : undefined;
-  if (only) return { leg: only, price };
+  if (only) return { leg: only, price: nearest(protection, price), shown: price, isGuessed: named === null };
   const revision = named?.revision ?? protection.revision - 1;
   const leg = forgottenLeg(protection, found, {
     clientOrderId: clientOrderId ?? protectiveId(protection.id, 0, revision),
@@ -96,8 +105,29 @@ function ownStop(protection: Protection, stop: ShownStop, found: FoundThere) {
     level: named === null || named.level === 0 ? 0 : FORMER_TARGET,
     stop,
   });
-  return { leg: { ...leg, revision }, price };
+  const isGuessed = named === null;
+  return {
+    leg: { ...leg, revision },
+    price: isGuessed ? nearest(protection, price) : price,
+    shown: price,
+    isGuessed,
+  };
 }
+
+/** The only one there, without an id of ours: at a price that is saved it is ours. One without any id is, wherever it stands: ours overwrites it. */
+function isShaped(
+  { stop: wanted, legs }: Protection,
+  { clientOrderId, price }: ShownStop,
+  { names, stops }: FoundThere,
+): boolean {
+  const saved = [wanted?.price, ...legs.map(({ stop }) => stop)].filter((each) => each != null);
+  if (clientOrderId !== null || names === 'ours' || stops.length !== 1) return false;
+  return names === 'none' ? saved.length > 0 : saved.includes(price);
+}
+
+/** It may have followed the price since it was saved; further away nobody of us has set it. */
+const nearest = ({ stop, side }: Protection, price: Decimal): Decimal =>
+  stop !== null && isBetter(side, stop.price, price) ? stop.price : price;
 
 /** One that was sent after what is saved. A target of another time leaves, and what it has filled is written down. */
 const forgottenLeg = (

@@ -20,19 +20,11 @@ const TRIES_AT_MS = [0, 1_000, 3_000, 7_000];
 /** What keeps the stop from being sent now; null: nothing does. `isSafe`: another stands, of the whole, at another price. */
 export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, rules: Rules): Step | null {
   const { now, quoted, unprotected } = facts;
-  const { stop, side, refused, restoredAt } = protection;
+  const { stop, side, refused } = protection;
   if (stop === null) return null;
-  if (isGivenUp(restoredAt, now))
-    return restSoon(
-      {
-        ...protection,
-        state: 'unprotected',
-        reason:
-          'The stop was taken away or changed at the broker again and again, and is not put back any more.',
-      },
-      now + rules.sweepMs,
-      now,
-    );
+  const reason = whyGivenUp(protection, now);
+  if (reason !== null)
+    return restSoon({ ...protection, state: 'unprotected', reason }, now + rules.sweepMs, now);
   const price = quoted && priceFor(side, quoted);
   const isPassed = price !== null && !isBetter(side, price, stop.price);
   const closing = isPassed ? close(protection, stop.kind, facts, rules) : null;
@@ -51,8 +43,21 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
       : isOver || isSafe
         ? millis(refused.lastAt) + rules.sweepMs
         : first + rules.protectMs;
-  return now < next ? restSoon(protection, next, now) : null;
+  return now < next && !isAskedAgain(facts, millis(refused.lastAt)) ? restSoon(protection, next, now) : null;
 }
+
+/** It was put back so often that it is not any more, for an hour; null: it is. */
+function whyGivenUp({ restoredAt, expiredAt }: Protection, now: number): string | null {
+  if (isGivenUp(restoredAt, now))
+    return 'The stop was taken away or changed at the broker again and again, and is not put back any more.';
+  return isGivenUp(expiredAt, now)
+    ? 'The stop expires at the broker again and again, and is not placed again for an hour.'
+    : null;
+}
+
+/** Somebody wants to know since then: it is tried once more. */
+export const isAskedAgain = ({ askedAt }: Facts, refusedAt: number): boolean =>
+  askedAt !== null && refusedAt < askedAt;
 
 export function place(protection: Protection, parcel: Parcel, facts: Facts): Step {
   const { level, quantity, limit, stop } = parcel;
@@ -115,6 +120,16 @@ const nameOf = ({ id, revision }: Protection, level: number) => ({
   revision,
   clientOrderId: protectiveId(id, level, revision),
 });
+
+/** Nobody wants it any more, but for one of whom it is not known whether he is in the position: it stays until that is. */
+export const undecidedStop = (
+  { standing }: Recognised,
+  layout: readonly Parcel[],
+  { isUndecided }: Facts,
+): ProtectiveLeg | undefined =>
+  isUndecided && layout.every(({ stop }) => stop === null)
+    ? standing.findLast(({ stop, status }) => stop !== null && status === 'standing')
+    : undefined;
 
 /** Of the first that is to leave, and of what stands there in no record of ours; null: nothing is, or it was asked and takes its time. */
 export function removal(

@@ -42,6 +42,8 @@ export interface Fate {
   readonly fills: readonly LegFill[];
   /** It triggered, and its order ended before it had closed all that it was to close. */
   readonly hasDied: boolean;
+  /** Its time at the broker was over: nobody took it away. */
+  readonly hasExpired: boolean;
 }
 
 export interface Held {
@@ -83,8 +85,12 @@ export interface Facts {
   readonly quoted: Quoted | null;
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** One that asks for a stop may have been filled, and nobody knows: its wish is not taken in, or not for good. */
+  readonly isUndecided: boolean;
   /** Something has happened, or may have: everything is looked at. Else the price alone can change what is wanted. */
   readonly isTold: boolean;
+  /** When somebody wanted it tried now, what was refused before that too; null: nobody does. */
+  readonly askedAt: number | null;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
   /** What to do where the broker refuses the stop. */

@@ -83,6 +83,13 @@ export function changesOf(before: Protection, after: Protection, now: number): T
     const isLast = isGivenUp([...times, last], millis(last));
     tell('protection_restored', { leg, times_in_an_hour: times.length, is_last: isLast });
   }
+  const expired = after.expiredAt.at(-1);
+  if (expired !== undefined && expired !== before.expiredAt.at(-1)) {
+    history.push({ what: 'expired', from: null, to, by: null });
+    // One that is not placed again is told as unprotected.
+    if (!isGivenUp(after.expiredAt, millis(expired)))
+      tell('protection_restored', { leg: 'stop', has_expired: true });
+  }
   if (after.refused !== null && after.refused.lastAt !== before.refused?.lastAt) {
     const { times, words } = after.refused;
     if (times <= TOLD_REFUSALS || words !== before.refused?.words)

@@ -41,6 +41,8 @@ export function protectionText(
     case 'protection_triggered':
       return `${EXIT_WORDS[metadata.exit_reason as ExitReason]} It closes ${metadata.exit_reason === 'take_profit' ? 'its part of ' : ''}${position}.`;
     case 'protection_restored':
+      if (metadata.has_expired === true)
+        return `The stop of ${position} has expired at the broker, and is placed again${at(protection)}. Nobody took it away.`;
       return `${restored(protection, leg)} ${times(metadata)} ${REMOVE_FOR_GOOD[leg ?? 'stop']}`;
     case 'protection_failed':
       return failed(protection, metadata, stopped(failure ?? ''));

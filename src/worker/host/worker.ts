@@ -108,7 +108,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const listening = createListening({
     connections,
     askForLook: (order) => mailbox.askForLook(order),
-    onHint: (account, hint) => protecting.hear(account, hint !== null),
+    onHint: (account, hint) => protecting.hear(account, hint === null ? 'perhaps' : 'certainly'),
     log,
   });
   /** As it would be judged; nothing is remembered of it. */
@@ -253,7 +253,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return done ?? ownOrder(orderId);
       }
       case 'recover':
-        if (request.accountId) protecting.hear(request.accountId);
+        if (request.accountId) protecting.hear(request.accountId, request.isAsked ? 'asked' : 'certainly');
         else {
           await protecting.begin();
           await Promise.all((await orders.accountsUnderWay(user)).map(recover));

@@ -17,9 +17,9 @@ import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
-import type { Direction } from '../../domain/side.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
+import type { Wanting } from '../orders.ts';
 import type { Trades } from './trades.ts';
 
 export interface ProtectingOrder {
@@ -27,7 +27,7 @@ export interface ProtectingOrder {
   readonly clock: { now(): number };
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   /** In one unit with its end: it is wanted from now on. */
-  want(order: Order, of: { readonly instrument: string; readonly side: Direction }): Promise<Order>;
+  want(order: Order, of: Wanting): Promise<Order>;
 }
 
 interface Task {
@@ -81,7 +81,11 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     if (wrong) return end(stopped(order, 'rejected', wrong));
     const side = sign(quantity) > 0 ? 'long' : 'short';
     const done = passed(moveTo({ ...order, positionBefore: quantity }, 'done'), 'answered', clock.now());
-    return deps.want({ ...done, filledAt: timestamp(clock.now()) }, { instrument: instrument.symbol, side });
+    const { credentialsVersion } = line;
+    return deps.want(
+      { ...done, filledAt: timestamp(clock.now()) },
+      { instrument: instrument.symbol, side, credentialsVersion },
+    );
   }
 
   /** Nobody knows yet whether an entry was filled there, or it was taken a moment ago and is about to be. */

@@ -68,8 +68,12 @@ export interface ToKeep {
   readonly unprotected: 'close' | 'alert';
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** One that asks for a stop may have been filled, and nobody knows. */
+  readonly isUndecided: boolean;
   /** Something has happened, or may have. */
   readonly isTold: boolean;
+  /** Its owner wants it tried now, what was refused too. */
+  readonly isAsked: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
   /** Entries of ours that the broker takes no stop beside are taken back; false: there are none, or they are there still. */
@@ -103,6 +107,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let quoted: Quoted | null = null;
   let waits = 0;
   let { isTold } = task;
+  const askedAt = task.isAsked ? clock.now() : null;
   const asked = new Set<string>();
 
   const factsNow = (): Facts => ({
@@ -112,7 +117,9 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     ...keptQuantities(instrument, line.capabilities),
     triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
+    isUndecided: task.isUndecided,
     isTold,
+    askedAt,
     isClosing: task.isClosing,
     unprotected: task.unprotected,
   });

@@ -5,11 +5,12 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { hasEnded, isOpenLeg, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
+import { mayOpen } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -21,7 +22,7 @@ import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
 import type { makeRoom } from './make-room.ts';
 import { OrderTaken } from './order-taken.ts';
-import { type Keeping, type Kept, keepProtection } from './protect.ts';
+import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
 import { protectiveLegs } from './protect-legs.ts';
 import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
 import { createSweepTurns } from './sweep-turns.ts';
@@ -51,14 +52,16 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
+type Word = 'perhaps' | 'certainly' | 'asked';
+
 export interface Protecting {
   /** Everything that the user has is looked at now. */
   begin(): Promise<void>;
   /**
-   * Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. Where that is not
-   * certain, it is swept.
+   * Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. What has happened
+   * only perhaps is swept; what a person asks for, and what was refused before, is tried now.
    */
-  hear(account: AccountId, isCertain?: boolean): void;
+  hear(account: AccountId, word?: Word): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
@@ -74,6 +77,10 @@ export interface Protecting {
   /** Something is kept: the worker is not idle. */
   isKeeping(): boolean;
   close(): void;
+}
+
+interface Looking extends Pick<ToKeep, 'isTold' | 'isAsked'> {
+  readonly account: Account;
 }
 
 /** A stream may tell of every fill of an order. */
@@ -92,6 +99,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   const told = new Map<AccountId, ReadonlySet<string> | 'anywhere'>();
   /** Accounts where that is known, and not only possible. */
   const urgent = new Set<AccountId>();
+  /** Accounts whose owner wants all of it tried now. */
+  const asked = new Set<AccountId>();
   /** Accounts that are to be looked at, and whose turn has not come. */
   const waiting = new Set<AccountId>();
   const retries = createRetries<AccountId>();
@@ -156,11 +165,12 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   /** However much is heard, it is one look in so long. */
-  function hearing(account: AccountId, isCertain = true): void {
+  function hearing(account: AccountId, word: Word = 'certainly'): void {
     const now = clock.now();
     const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
     heardAt.set(account, now);
-    if (isCertain) urgent.add(account);
+    if (word !== 'perhaps') urgent.add(account);
+    if (word === 'asked') asked.add(account);
     tell(account, 'anywhere');
     if (isSoon) at(account, now + HEARD_MS);
     else soon(account, null);
@@ -202,8 +212,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         return;
       }
       const isAgain = round > 0 || retries.has(id);
+      const isAsked = asked.delete(id);
       const kept: Kept[] = [];
-      // What has no stop yet does not wait for what has one.
+      // What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again.
       for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
@@ -211,7 +222,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         kept.push(
           isLater && !isTold
             ? { ...left, is: 'kept' }
-            : await keepOne(protection, { account, isTold: isTold || isAgain }),
+            : await keepOne(protection, { account, isTold: isTold || isAgain, isAsked }),
         );
       }
       for (const { protection, is, untilMs } of kept)
@@ -225,10 +236,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     at(id, clock.now() + FIRST_RETRY_MS);
   }
 
-  async function keepOne(
-    first: Protection,
-    how: { readonly account: Account; readonly isTold: boolean },
-  ): Promise<Kept> {
+  const urgency = ({ id, state }: Protection): number => (state === 'standing' ? 2 : lefts.has(id) ? 1 : 0);
+
+  async function keepOne(first: Protection, how: Looking): Promise<Kept> {
     const { accountId, simulation, id } = first;
     // Whose account they are of is found out when they are verified.
     if (awaitsVerification(first, how.account)) return away(first, new CredentialsRejected(NOT_VERIFIED));
@@ -276,11 +286,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       : { protection: saved, is: 'kept', untilMs: now + Math.min(ms, rules.sweepMs) };
   }
 
-  async function keep(
-    line: Line,
-    first: Protection,
-    { account, isTold }: { readonly account: Account; readonly isTold: boolean },
-  ): Promise<Kept> {
+  async function keep(line: Line, first: Protection, { account, isTold, isAsked }: Looking): Promise<Kept> {
     const { accountId, simulation, instrument: name } = first;
     const found = await line.resolve(name);
     if ('rejection' in found) return unlisted(first, found.rejection.message);
@@ -294,7 +300,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const asked = await takenIn(protections, line, found, current);
+    const { protection: asked, isUndecided } = await takenIn(protections, line, found, current, rules);
     const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
@@ -313,8 +319,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       triggerBy: account.triggerBy,
       recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
-      isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
+      isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
+      isUndecided,
       isTold: isTold || wished !== first,
+      isAsked,
       isClosing: closing !== undefined && !hasEnded(closing.status),
       makeRoom: () => deps.makeRoom(line, unsettled, { instrument: name, side: closingSide(wished) }),
     });
@@ -386,15 +394,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
-
-const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
-
-/** An entry of ours that may yet be filled there. One that rests at its price is waited for by nobody: whoever sees its fill says so. */
-const mayOpen = ({ legs, priced }: Order, { symbol }: Instrument): boolean =>
-  legs.some(
-    (leg) =>
-      leg.leg === 'entry' &&
-      leg.instrument === symbol &&
-      isOpenLeg(leg) &&
-      !(priced && (leg.status === 'placed' || leg.status === 'partially_filled')),
-  );

@@ -93,6 +93,7 @@ function stopFate(state: StopState | null): Fate | null {
     fills: (state.orders ?? [order]).flatMap((each) => filled('stop', each)),
     status: status === 'standing' ? status : isUnderWay ? 'triggered' : 'ended',
     hasDied: status === 'triggered' && !isUnderWay && order?.status !== 'filled',
+    hasExpired: state.hasExpired ?? false,
   };
 }
 
@@ -116,6 +117,7 @@ function targetFate(
     fills: [...filled('target', order), ...(hasTriggered ? stop.fills : [])],
     status: hasTriggered ? stop.status : hasEnded(order.status) ? 'ended' : 'standing',
     hasDied: stop?.hasDied ?? false,
+    hasExpired: stop?.hasExpired ?? false,
   };
 }
 

@@ -59,6 +59,8 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
       return `found to stand${at}`;
     case 'restored':
       return `put back by us${at}`;
+    case 'expired':
+      return `expired at the broker${at}`;
     case 'refused':
       return `the broker refused it${times > 1 ? ` ${figure(times)} times` : ''}${at}${by ? `: ${by}` : ''}`;
     case 'stop_not_restored':
