@@ -174,7 +174,15 @@ describe('A look at what protects positions', () => {
   const ACCOUNT = 'one' as AccountId;
   const NOW = Date.parse('2026-11-17T12:00:00Z');
   const STANDING = {
-    ...{ state: 'standing', wantedBy: [], closesFor: null, suspendedAt: null, legs: [], timeStopAt: null },
+    ...{
+      state: 'standing',
+      wantedBy: [],
+      heard: [],
+      closesFor: null,
+      suspendedAt: null,
+      legs: [],
+      timeStopAt: null,
+    },
     ...{ trail: null, breakEven: null, targets: [], stop: null, seenAt: null, unprotectedSince: null },
     dueAt: timestamp(NOW),
   } as unknown as Protection;
@@ -246,6 +254,15 @@ describe('A look at what protects positions', () => {
     });
     assert.equal(await take(since(9)), 'looked');
     assert.equal(await take(since(11)), 'waits');
+  });
+
+  test('… also where what it had opened was protected, and closed so long ago', async () => {
+    const { take } = openTurns();
+    const order = ['order' as OrderId];
+    const closed = { wantedBy: order, heard: order, seenAt: timestamp(NOW - 11 * MINUTE_MS) };
+    assert.equal(await take({ ...closed, seenAt: timestamp(NOW - 9 * MINUTE_MS) }), 'looked');
+    assert.equal(await take({ ...closed, wantedBy: [...order, 'next' as OrderId] }), 'looked');
+    assert.equal(await take(closed), 'waits');
   });
 
   test('is not made for an order in another symbol; and what is put off is nobody’s to claim', async (t) => {
