@@ -36,6 +36,15 @@ export interface SweepTurns {
 
 const isStanding = ({ state }: Protection): boolean => state === 'standing' || state === 'unwatched';
 
+/** What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again. */
+export const mostUrgentFirst = (
+  all: readonly Protection[],
+  isLookedAt: (protection: Protection) => boolean,
+): readonly Protection[] => {
+  const rank = (one: Protection) => (one.state === 'standing' ? 2 : isLookedAt(one) ? 1 : 0);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+};
+
 export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsDeps): SweepTurns {
   const places = new Map<AccountId, Place>();
   /** Whose turn has come, for what. */
