@@ -172,6 +172,44 @@ test('a simulated signal whose fate is not known is not traded again', SOON, asy
   assert.equal((await send()).body.code, 'webhook_replay_attack');
 });
 
+describe('the answer to the commit by which a report is followed is lost, and the database stays away', () => {
+  for (const { stands, query } of [
+    { stands: true, query: '' },
+    { stands: false, query: '' },
+    { stands: true, query: '?simulation=true' },
+  ])
+    test(
+      `with the order ${stands ? 'in' : 'not in'} it${query}: the sender is told that nobody knows`,
+      SOON,
+      async (t) => {
+        const { db, loseNext, leave, comeBack } = losing();
+        const world = await openWorld(t, { db });
+        const trader = await world.makeTrader({}, { outOfSync: 'follow' });
+        const signal = world.signal(trader, {
+          ...{ action: 'sync', quantity: undefined, market_position: 'long', market_position_size: 2 },
+        });
+        const send = () =>
+          world.webhook<Problem & { order: { status: string } | null }>(trader, signal, { query });
+        const trades = () => world.orders(trader);
+        loseNext(async (commit) => {
+          if (stands) await commit();
+          leave();
+        });
+        const answer = await send();
+        assert.deepEqual(
+          [answer.status, answer.body.code],
+          [503, 'outcome_unknown'],
+          JSON.stringify(answer.body),
+        );
+        comeBack();
+        const repeat = await send();
+        if (query) assert.equal(repeat.body.code, 'webhook_replay_attack');
+        else if (!stands) assert.equal(repeat.body.order?.status, 'filled', JSON.stringify(repeat.body));
+        assert.equal((await world.eventually(trades, ({ length }) => length > 0)).length, 1);
+      },
+    );
+});
+
 describe('the way to a real PostgreSQL is cut', () => {
   async function openCuttable(t: TestContext) {
     const server = await startPostgres();

@@ -48,7 +48,7 @@ import { type Hear, heardAnd, UNHEARD } from './hear-word.ts';
 import { intentOf, type JudgeDeps } from './judge-message.ts';
 import { attemptAt, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeTogether, recordRefusal } from './place-order.ts';
-import { type Asked, type Errand, reportSignal } from './report-signal.ts';
+import { type Asked, type Errand, isInDoubt, reportSignal } from './report-signal.ts';
 import type { Synced } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
@@ -279,6 +279,8 @@ async function checkAndPlace(
     });
     const denial = denialOf(ends.map(({ became }) => became));
     if (denial && isOurFault(denial)) await attempt?.forget();
+    else if (!simulation && ends.some(({ became }) => isDenial(became) && isInDoubt(became)))
+      attempt?.leave();
     else attempt?.decided();
     // By the broker, after everything else: it has no such symbol.
     if (denial?.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
@@ -292,7 +294,7 @@ async function checkAndPlace(
     // The store may have forgotten it; the order's row has not. One that is accepted was compared with it by its commit.
     const isContested = 'contested' in outcome;
     const denial = isContested ? null : denialOf(outcome);
-    const isRefused = denial !== null && denial.code !== 'outcome_unknown';
+    const isRefused = denial !== null && !isInDoubt(denial);
     const known = isContested ? await named() : isRefused ? await first() : null;
     if (isContested || known) {
       attempt?.decided();
@@ -300,7 +302,7 @@ async function checkAndPlace(
     }
     if (denial && isOurFault(denial)) await attempt?.forget();
     // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
-    else if (denial?.code === 'outcome_unknown' && !simulation) attempt?.leave();
+    else if (denial && isInDoubt(denial) && !simulation) attempt?.leave();
     else attempt?.decided();
     return answerOf(outcome);
   } catch (fault) {

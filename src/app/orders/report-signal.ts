@@ -55,6 +55,16 @@ interface Follower extends Follows {
   readonly factor: Hearing['factor'];
 }
 
+interface Followed {
+  readonly orders: readonly Order[];
+  /** Whose order may have been accepted, and nobody knows. */
+  readonly inDoubt: ReadonlyMap<AccountId, Denial>;
+}
+
+const NOBODY: Followed = { orders: [], inDoubt: new Map() };
+
+export const isInDoubt = ({ code }: Denial): boolean => code === 'outcome_unknown';
+
 export async function reportSignal(
   deps: PlaceOrderDeps,
   reporting: Reporting,
@@ -76,23 +86,38 @@ export async function reportSignal(
   // A group that is disabled opens nothing.
   const mayMove = ({ as }: Follower) => group?.enabled !== false || !isEntry(as.intent);
   const followers = found.flatMap(({ follower }) => (follower && mayMove(follower) ? [follower] : []));
-  const moved = await follow(followers);
-  const ends = endsWith(moved);
+  const { orders: moved, inDoubt } = await follow(followers);
+  const ends = endsWith(moved, inDoubt);
   const isTaken = ends.some(({ became }) => !isDenial(became));
-  if (isTaken && moved.length === 0)
+  // What may stand, with its orders, is not recorded a second time.
+  if (isTaken && moved.length === 0 && inDoubt.size === 0)
     await deps.db.commit([...reporting.arrival(kept(ends)), ...entriesOf(ends)]);
   return ends;
 
   /** What is refused, halted or overtaken is not aligned, and holds back nobody else; the reports stand. */
-  async function follow(asked: readonly Follower[]): Promise<readonly Order[]> {
+  async function follow(asked: readonly Follower[]): Promise<Followed> {
     let left = asked;
+    let placing: readonly Asked[] = [];
+    const ask = async (now: readonly Addressed[]) => {
+      placing = askedOf(left, now);
+      return placing;
+    };
     for (let tries = 1; left.length > 0 && tries <= MOST_TRIES; tries++) {
-      const outcome = await reporting.place({ ask: async (now) => askedOf(left, now), claims });
-      if ('length' in outcome) return outcome.flatMap((each) => ('order' in each ? [each.order] : []));
-      if (!('contested' in outcome) || outcome.contested !== 'strategy') return [];
+      const outcome = await reporting.place({ ask, claims });
+      if ('length' in outcome)
+        return {
+          orders: outcome.flatMap((each) => ('order' in each ? [each.order] : [])),
+          inDoubt: new Map(
+            outcome.flatMap((each, index) => {
+              const account = placing[index]?.each.to.target.account;
+              return account && isDenial(each) && isInDoubt(each) ? [[account.id, each] as const] : [];
+            }),
+          ),
+        };
+      if (!('contested' in outcome) || outcome.contested !== 'strategy') return NOBODY;
       left = await notOvertaken(left);
     }
-    return [];
+    return NOBODY;
   }
 
   /** Whose strategy has said nothing else since it was read. */
@@ -110,11 +135,13 @@ export async function reportSignal(
     return [...reporting.arrival(kept(all)), ...entriesOf(all), ...reporting.groupMoved(kept(all))];
   }
 
-  function endsWith(orders: readonly Order[]) {
+  function endsWith(orders: readonly Order[], inDoubt = NOBODY.inDoubt) {
     const byAccount = new Map(orders.map((order) => [order.accountId, order]));
     return found.map(({ accountId, report }) => ({
       accountId,
-      became: isDenial(report) ? report : { ...report.synced, order: byAccount.get(accountId) ?? null },
+      became: isDenial(report)
+        ? report
+        : (inDoubt.get(accountId) ?? { ...report.synced, order: byAccount.get(accountId) ?? null }),
     }));
   }
 

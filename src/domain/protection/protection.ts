@@ -116,6 +116,11 @@ interface Refused {
   readonly words: string;
 }
 
+/** It has refused it once more. */
+export const refusedOnceMore = (before: Refused | null, words: string, at: Timestamp): Refused => ({
+  ...{ times: (before?.times ?? 0) + 1, firstAt: before?.firstAt ?? at, lastAt: at, words },
+});
+
 export interface Protection {
   readonly id: string;
   readonly version: number;
