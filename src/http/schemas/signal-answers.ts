@@ -68,7 +68,7 @@ export const SignalRecord = Type.Object(
   { title: 'SignalRecord' },
 );
 
-export const OrderPlan = Type.Object(
+const OrderPlan = Type.Object(
   {
     legs: Type.Array(
       Type.Object({ leg: oneOf(['exit', 'entry']), side: oneOf(['buy', 'sell']), quantity: number('of it') }),
