@@ -146,7 +146,7 @@ function newVisitors(browser: Browser, cookies?: StorageState): Promise<BrowserC
         reducedMotion: 'reduce',
         ...(cookies && { storageState: cookies }),
       });
-      context.setDefaultTimeout(10_000);
+      context.setDefaultTimeout(30_000);
       // A window behind another one counts as hidden, and a hidden page puts its tries off.
       await context.addInitScript("Object.defineProperty(document, 'visibilityState', { value: 'visible' })");
       if (cookies) await context.addInitScript("localStorage.setItem('fillpath.logged-in', '1')");

@@ -132,7 +132,7 @@ function Delete({ group }: { readonly group: Group }) {
   return (
     <>
       <button type="button" className="button" onClick={() => setAsking(true)}>
-        Delete {group.name}…
+        <span className={styles.named}>Delete {group.name}…</span>
       </button>
       {isAsking && (
         <Sure

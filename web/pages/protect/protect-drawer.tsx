@@ -132,6 +132,11 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
               typeof part === 'string' ? part : <b key={index}>{part.strong}</b>,
             )}
       </p>
+      {protection?.state === 'left' && (
+        <p className={drawer.remark}>
+          <span className="act">Nobody looks after it now. {protection.reason}</span>
+        </p>
+      )}
       <Ladder
         was={stopPriceOf(before, ground)}
         stop={stopPriceOf(asked, ground)}
