@@ -109,13 +109,13 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   'place-blindly': [
     {
       file: 'src/worker/lane/protect.ts',
-      find: "if (outcome.outcome === 'unknown') return current;\n      if",
-      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n      if",
+      find: "if (outcome.outcome === 'unknown') return current;\n      if (outcome.outcome === 'accepted')",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n      if (outcome.outcome === 'accepted')",
     },
     {
       file: 'src/worker/lane/protect.ts',
-      find: "if (outcome.outcome === 'unknown') return current;\n    const",
-      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    const",
+      find: "if (outcome.outcome === 'unknown') return current;\n    if",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    if",
     },
     {
       file: 'src/domain/protection/recognise.ts',

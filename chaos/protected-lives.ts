@@ -78,6 +78,13 @@ type Happening =
   /** The order of a stop that was triggered has ended. */
   | { readonly at: number; readonly rank: 3; readonly closed: string }
   | { readonly at: number; readonly rank: 4; readonly target: string; readonly side: 'buy' | 'sell' }
+  | {
+      readonly at: number;
+      readonly rank: 6;
+      readonly close: string;
+      readonly side: string;
+      readonly quantity: Decimal;
+    }
   | { readonly at: number; readonly rank: 5; readonly ended: string };
 
 const SIDES = ['long', 'short'] as const;
@@ -94,6 +101,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
       ...(words.get(place) ?? []).map((word) => ({ at: word.at, rank: 1 as const, word })),
       ...stops.map((stop) => ({ at: stop.noted_at, rank: 2 as const, stop })),
       ...closesOf(stops, ledger),
+      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -105,6 +113,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
     const happenings: Happening[] = [
       ...heldIn(heldBy.get(account) ?? [], symbol),
       ...own.map((word) => ({ at: word.at, rank: 1 as const, word })),
+      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -141,6 +150,22 @@ function closesOf(stops: readonly StopEvent[], { orders }: ExchangeLedger): Happ
     const at = Math.max(noted_at, millis(order.updated_at));
     return [{ at, rank: 3 as const, closed: client_order_id }];
   });
+}
+
+/** Where a stop reserves what it would close, a close of ours takes its place while it is under way. */
+function ownCloses({ orders }: ExchangeLedger, account: string, symbol: string): Happening[] {
+  const own = orders.filter(
+    (order) => order.account === account && order.symbol === symbol && order.client_order_id.startsWith('fx'),
+  );
+  return own.flatMap(
+    ({ client_order_id: id, side, quantity, accepted_at, updated_at, status }): Happening[] => {
+      const at = millis(accepted_at);
+      const begun = { at, rank: 6 as const, close: id, side, quantity: decimal(quantity) };
+      return hasEnded(status as OrderRow['status'])
+        ? [begun, { at: Math.max(millis(updated_at), at), rank: 3, closed: id }]
+        : [begun];
+    },
+  );
 }
 
 function targetsOf({ orders }: ExchangeLedger, account: string, symbol: string): Happening[] {
@@ -326,7 +351,11 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     else if (happening.rank === 3) closing.delete(happening.closed);
     else if (happening.rank === 4)
       targets.set(happening.target, happening.side === 'sell' ? 'long' : 'short');
-    else targets.delete(happening.ended);
+    else if (happening.rank === 6) {
+      const side = happening.side === 'sell' ? 'long' : 'short';
+      const { close: id, quantity, at } = happening;
+      closing.set(id, { id, side, quantity, at, isOurs: true, price: ZERO });
+    } else targets.delete(happening.ended);
     compareAll(happening.at, happening.rank <= 1 ? 'fill' : 'taken');
   }
   for (const side of SIDES)

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import type { InTurn } from '../app/pages.ts';
 import type { UserId } from '../domain/ids.ts';
-import { READING } from './reads-at-once.ts';
+import { READING, whenClosed } from './reads-at-once.ts';
 
 export interface ListTurns {
   /** Resolves when the turn comes, with what ends it. */
@@ -129,7 +129,7 @@ export function takeTurns(server: FastifyInstance): void {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
     if (!acts) return;
-    for (const { trading } of [short, long]) reply.raw.once('close', trading());
+    for (const { trading } of [short, long]) whenClosed(reply, trading());
   });
   server.decorateRequest('inTurn');
   server.addHook('preHandler', async (request, reply) => {
@@ -140,8 +140,7 @@ export function takeTurns(server: FastifyInstance): void {
     let first: (() => void) | undefined = await turns.take(user);
     endings.set(reply, first);
     // Where it is never sent.
-    reply.raw.once('close', first);
-    if (reply.raw.closed) first();
+    whenClosed(reply, first);
     request.inTurn = async (work) => {
       const end = first ?? (await turns.take(user));
       first = undefined;

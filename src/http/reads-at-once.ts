@@ -2,7 +2,7 @@
 // one user. They share one thread with the orders of everybody: who asks for more at once waits for the answers to some of
 // them. What acts has a rate limit of its own.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { deny } from '../domain/denial.ts';
 import { sendDenial } from './problem.ts';
 
@@ -33,10 +33,16 @@ function limitReads(
     const count = underWay.get(reader) ?? 0;
     if (count >= MOST) return sendDenial(request, reply, deny('too_many_at_once', { retryAfter: 1 }));
     underWay.set(reader, count + 1);
-    reply.raw.once('close', () => {
+    whenClosed(reply, () => {
       const left = (underWay.get(reader) ?? 1) - 1;
       if (left > 0) underWay.set(reader, left);
       else underWay.delete(reader);
     });
   });
+}
+
+/** At once, where whoever asked has gone already: nobody tells of it again. */
+export function whenClosed({ raw }: Pick<FastifyReply, 'raw'>, does: () => void): void {
+  if (raw.closed) does();
+  else raw.once('close', does);
 }

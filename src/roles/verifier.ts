@@ -8,7 +8,7 @@ import { prune } from '../app/operation/retention.ts';
 import { hearFills } from '../app/orders/hear-fills.ts';
 import { compareOwed } from '../app/orders/owed-comparisons.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
-import { sweepResting } from '../app/orders/sweep-resting.ts';
+import { sweepGivenUp, sweepResting } from '../app/orders/sweep-resting.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { sweepProtections } from '../app/protection/sweep.ts';
 import { keptHead } from '../data/audit/kept-head.ts';
@@ -75,6 +75,7 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
     ),
     every(SWEEP_EVERY_MS, () => sweepProtections(base), log),
     every(SWEEP_EVERY_MS, () => sweepResting(looking), log),
+    every(SWEEP_EVERY_MS, () => sweepGivenUp(looking), log),
     every(SEAL_EVERY_MS, () => sealer.seal(), log),
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import {
   DatabaseUnavailable,
   type Db,
+  inOne,
   join,
   must,
   NotCommitted,
@@ -127,6 +128,23 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
 
     const held = (id: string, version = 0) =>
       must('held', sql`select 1 from books where book = ${id} and version = ${version}`);
+
+    test('inserts in one are all their rows, and a guard fails where any of them is there already', async () => {
+      const [first, second, third, fourth] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+      const guarded = (id: string, cash: string) =>
+        must(
+          'book',
+          sql`insert into books (book, version, cash) values (${id}, 0, ${cash}) on conflict (book) do nothing`,
+        );
+      assert.equal(await db.commit([inOne([book(first, '1'), book(second, '2')])]), null);
+      assert.deepEqual([await cashOf(first), await cashOf(second)], ['1', '2']);
+      assert.equal(await db.commit([inOne([guarded(third, '3'), guarded(second, '3')])]), 'book');
+      assert.equal(await exists(third), false);
+      assert.equal(await cashOf(second), '2');
+      assert.equal(await db.commit([inOne([guarded(third, '3'), guarded(fourth, '4')])]), null);
+      assert.deepEqual([await cashOf(third), await cashOf(fourth)], ['3', '4']);
+      assert.throws(() => inOne([book(randomUUID()), guarded(randomUUID(), '1')]), TypeError);
+    });
 
     test('a guard that selects lets its unit pass where it finds a row, and changes nothing', async () => {
       const [id, other] = [randomUUID(), randomUUID()];

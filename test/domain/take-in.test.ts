@@ -315,3 +315,39 @@ describe('an entry that was never filled', () => {
     assert.deepEqual(taken.wantedBy, []);
   });
 });
+
+describe('an entry that adds to what has a stop', () => {
+  const asking = (price: number) => ({ stop: { unit: 'price', value: decimal(price) } }) as const;
+  const wish = (price: number) => ({ own: asking(price), fromFlat: asking(price) });
+  const opening: Order = {
+    ...filledAt(100, OPENING),
+    positionBefore: decimal(0),
+    wish: wish(95),
+  };
+  const add: Order = {
+    ...order('add', 2_000, 'placed'),
+    ...{ filledAt: null, positionBefore: decimal(1), wish: wish(90) },
+  };
+  const before = {
+    ...{ side: 'long', wantedBy: ['opening'], adopted: null, heard: [], stop: null, targets: [] },
+    ...{ trail: null, breakEven: null, timeStopAt: null, legs: [] },
+  } as unknown as Protection;
+  const takeIn = (protection: Protection, orders: readonly Order[], wantedBy: readonly string[]) =>
+    takenIn(
+      { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      { ...protection, wantedBy: wantedBy as OrderId[] },
+      RULES,
+    );
+
+  it('leaves that one until something of it is filled, and then has its own', async () => {
+    const first = await takeIn(before, [opening], ['opening']);
+    assert.equal(first.stop?.price, '95');
+    const waiting = await takeIn(first, [opening, add], ['add']);
+    assert.equal(waiting.stop?.price, '95');
+    assert.deepEqual(waiting.wantedBy, ['add']);
+    const filled = await takeIn(waiting, [opening, filledAt(101, add)], waiting.wantedBy);
+    assert.equal(filled.stop?.price, '90');
+  });
+});

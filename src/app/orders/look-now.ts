@@ -13,11 +13,12 @@ import { findOrder, saveOrder } from '../../data/orders/orders.ts';
 import { knownOf } from '../../data/orders/protections.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
+import { isUuid, type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import { afterLook, type FillRules } from '../../domain/orders/fill.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { type Order, openLeg } from '../../domain/orders/order.ts';
 import { isExit } from '../../domain/orders/patience.ts';
+import { seldomLookAt } from '../../domain/orders/resting.ts';
 import type { Verification } from '../../domain/orders/result.ts';
 import { isSettleable } from '../../domain/orders/settle.ts';
 import type { Store } from '../../store/store.ts';
@@ -120,10 +121,11 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   const now = clock.now();
   const rules = { ...looking, retries: Number.POSITIVE_INFINITY };
   const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
+  const wasGivenUp = check.state === 'dead_letter';
   const lost = await db.commit([
-    concludeLook(order.id, verdict),
+    concludeLook(order.id, verdict, wasGivenUp ? timestamp(seldomLookAt(after, now)) : null),
     ...(after === order ? [] : [...saveOrder(after), ...knownOf(after)]),
-    ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
+    ...resolution(order, after, now, { wasGivenUp }),
   ]);
   if (lost) {
     log.warn({ ...namesOf(order), lost }, 'a look was overtaken by a fill check, which decides');

@@ -2,40 +2,27 @@
 // their audit entries are committed before anything is queued: from then on no order is lost. A signal to one account is one to
 // a group of one.
 
-import { accountStands } from '../../data/accounts/account-stands.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
-import { countOrder, takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';
-import { findOrder, insertOrder } from '../../data/orders/orders.ts';
+import { takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';
+import { findOrder } from '../../data/orders/orders.ts';
 import type { Limits } from '../../data/orders/targets.ts';
-import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { type GroupId, type OrderId, timestamp } from '../../domain/ids.ts';
-import { isEntry, type Plan, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
+import { type OrderId, timestamp } from '../../domain/ids.ts';
+import { isEntry, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
-import {
-  type Action,
-  NO_NOTES,
-  type Order,
-  type OrderIntent,
-  type OrderType,
-  passed,
-  type SignalNotes,
-  type Source,
-} from '../../domain/orders/order.ts';
-import { type AskedPrice, pricedOf } from '../../domain/orders/priced.ts';
-import type { Sizing } from '../../domain/orders/sizing.ts';
+import { NO_NOTES, type Order, passed } from '../../domain/orders/order.ts';
+import { pricedOf } from '../../domain/orders/priced.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
-import type { OrderWish } from '../../domain/protection/wish.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
 import type { Pool } from '../../worker/host/pool.ts';
-import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { protectionFor } from '../protection/read-protections.ts';
+import { type Accepted, acceptingUnit, isCounted, type NewOrder } from './accepting-unit.ts';
 import { answerOf } from './await-answer.ts';
 import type { Changes } from './changes.ts';
-import { type Placing, planOf, refusalOf } from './entitled.ts';
+import { type Placing, refusalOf } from './entitled.ts';
 import { fateOf } from './fate.ts';
 
 export interface PlaceOrderDeps {
@@ -50,40 +37,6 @@ export interface PlaceOrderDeps {
   readonly exitDeadlineMs: number;
   readonly changes: Pick<Changes, 'ofOrder'>;
   readonly tracing: Pick<Tracing, 'during'>;
-}
-
-export interface NewOrder extends Placing {
-  readonly source: Source;
-  readonly simulation: boolean;
-  readonly action: Action;
-  readonly orderType: OrderType | null;
-  readonly intent: OrderIntent;
-  readonly symbol: string;
-  readonly quantity: Decimal;
-  /** Where that counts something else than units. */
-  readonly sizing?: Sizing | null;
-  /** What its entry waits for; without it, it is at the market. */
-  readonly priced?: AskedPrice | null;
-  readonly notes?: SignalNotes;
-  /** What is to protect what it opens, or what is held. */
-  readonly wish?: OrderWish | undefined;
-  /** Whose signal it came from. */
-  readonly groupId?: GroupId | undefined;
-  /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
-  readonly isUnproven?: boolean;
-  /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
-  readonly isUncounted?: boolean;
-  readonly arrivedAt: number;
-  readonly context: RequestContext;
-  /** Of a real webhook order. */
-  readonly fingerprint: string | null;
-  /**
-   * Where it cannot be queued it is taken back, and refused. Otherwise it stands, and is executed once it is found: a fingerprint
-   * that was taken stays taken, and the kill switch's closes are to be made, however late.
-   */
-  readonly isTakenBack?: boolean;
-  /** What the order claims besides, each guarded by its own name. */
-  claims(order: OrderId): readonly Statement[];
 }
 
 interface LoneOrder extends NewOrder {
@@ -173,7 +126,7 @@ export async function placeTogether(
     deps,
     accepted.map(({ order }) => order),
     [
-      ...inOneOrder(accepted).flatMap((each) => unitOf(deps, each)),
+      ...acceptingUnit(deps, accepted),
       ...request.claims(became.map((each) => (isDenial(each) ? each : each.order))),
     ],
   );
@@ -197,17 +150,6 @@ export async function placeTogether(
 
 const isNoDenial = <T extends object>(each: T | Denial): each is T => !isDenial(each);
 
-interface Accepted {
-  readonly asked: NewOrder;
-  readonly order: Order;
-}
-
-/** Whoever commits for several of a user's accounts locks their rows in the same order: nobody waits for who waits for him. */
-const inOneOrder = (accepted: readonly Accepted[]): readonly Accepted[] =>
-  accepted.length === 1
-    ? accepted
-    : accepted.toSorted((a, b) => (a.order.accountId < b.order.accountId ? -1 : 1));
-
 /** Alone, but for the day's orders: those before it count. */
 function judgeEach(
   deps: PlaceOrderDeps,
@@ -230,36 +172,6 @@ const later = (limits: Limits | null, taken: number): Limits | null =>
       simulated: limits.ordersToday.simulated + taken,
     },
   };
-
-function unitOf({ plans, clock }: PlaceOrderDeps, { asked, order }: Accepted): readonly Statement[] {
-  const { user, account, limits, groupId } = asked;
-  const now = clock.now();
-  return [
-    accountStands(account),
-    insertOrder(order, asked.fingerprint),
-    ...(limits && isCounted(asked) ? [counted(asked, limits, planOf(plans, user, now))] : []),
-    ...asked.claims(order.id),
-    audit(
-      asked.context,
-      {
-        userId: user.id,
-        action: `${asked.source}_order`,
-        failure: null,
-        resource: { type: 'order', id: order.id },
-        metadata: {
-          trading_account_id: account.id,
-          simulation: asked.simulation,
-          ...(groupId === undefined ? {} : { group_id: groupId }),
-          ...(limits ? {} : { kill_switch: true }),
-          ...(asked.isUnproven ? { unproven: true } : {}),
-        },
-      },
-      now,
-    ),
-  ];
-}
-
-const isCounted = ({ limits, isUncounted }: NewOrder): boolean => limits !== null && !isUncounted;
 
 /** The order as it stands when its worker, or its sender's patience, is done with it. */
 async function answered(deps: PlaceOrderDeps, { asked, order }: Accepted): Promise<Placed | Denial> {
@@ -297,10 +209,6 @@ const CHANGING = {
   detail: 'The account is being changed at this moment. Nothing was queued.',
   advice: 'Send the order again.',
 };
-
-/** Exits and closes are counted, and never refused for the count. */
-const counted = ({ user, intent, simulation }: NewOrder, { day }: Limits, plan: Plan): Statement =>
-  countOrder(user.id, day, { simulation, limit: isEntry(intent) ? plan.daily_orders : null });
 
 /** As a commit answers; a denial where it did not answer, and the orders were not found either. */
 async function commitOrders(

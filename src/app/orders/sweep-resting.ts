@@ -1,7 +1,8 @@
 // Fill verification makes one check of a user at a time, and a broker that hangs keeps it for long. What rests on the user's other
-// accounts is not to outlive its time for that: it is looked at beside the queue, and taken back where it is to end.
+// accounts is not to outlive its time for that: it is looked at beside the queue, and taken back where it is to end. So is what the
+// queue has given up: its owner was told, and it may rest there all the same.
 
-import { overdueResting } from '../../data/orders/resting.ts';
+import { givenUpResting, overdueResting } from '../../data/orders/resting.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { type LookingDeps, lookAlone } from './look-now.ts';
 
@@ -16,4 +17,16 @@ export async function sweepResting(deps: LookingDeps): Promise<number> {
   const first = new Map(overdue.toReversed().map((check) => [check.accountId, check]));
   await Promise.all([...first.values()].map((check) => lookAlone(deps, check)));
   return first.size;
+}
+
+/** Nothing rests for longer: the longest time in force, and the day for which it is followed after that. */
+const LONGEST_MS = 31 * 24 * 3_600_000;
+
+/** In a round of its own: a broker that hangs here holds up nobody who is to end in time. */
+export async function sweepGivenUp(deps: LookingDeps): Promise<number> {
+  const now = deps.clock.now();
+  const due = { before: timestamp(now - GRACE_MS), since: timestamp(now - LONGEST_MS), limit: MOST_AT_ONCE };
+  const checks = await givenUpResting(deps.db, due);
+  await Promise.all(checks.map((check) => lookAlone(deps, check)));
+  return checks.length;
 }

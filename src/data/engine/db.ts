@@ -47,6 +47,34 @@ export function join(statements: readonly Statement[], separator: string): State
   return { parts, values };
 }
 
+const manyRows = new WeakMap<readonly string[], Map<number, readonly string[]>>();
+
+/**
+ * Inserts that one template made, as one statement for all their rows. What the template has behind its values is left out: a row
+ * that repeats a unique value fails them all, and names their guard.
+ */
+export function inOne(inserts: readonly Statement[]): Statement {
+  const [first] = inserts;
+  if (!first || inserts.some(({ parts }) => parts !== first.parts))
+    throw new TypeError('These are no inserts of one form.');
+  if (inserts.length === 1) return first;
+  const known = manyRows.get(first.parts) ?? new Map<number, readonly string[]>();
+  manyRows.set(first.parts, known);
+  const parts = known.get(inserts.length) ?? repeated(first.parts, inserts.length);
+  known.set(inserts.length, parts);
+  const values = inserts.flatMap((insert) => insert.values);
+  return { parts, values, ...(first.guard !== undefined && { guard: first.guard }) };
+}
+
+/** `insert into … values (?, ?)` with so many rows. */
+function repeated(parts: readonly string[], rows: number): readonly string[] {
+  const [begin = '', ...others] = parts;
+  const end = others.pop() ?? '';
+  const row = { begin: begin.slice(begin.lastIndexOf('(')), end: end.slice(0, end.indexOf(')') + 1) };
+  const next = [...others, `${row.end}, ${row.begin}`];
+  return [begin, ...Array.from({ length: rows - 1 }, () => next).flat(), ...others, row.end];
+}
+
 /** The database did not answer. Whether a unit was committed is not known; its guards make a repeat safe. */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = 'DatabaseUnavailable';

@@ -95,25 +95,31 @@ export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck |
 
 /**
  * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. What rests has
- * been looked at by it, and is followed again where it had been given up.
+ * been looked at by it, and is followed again where it had been given up. What stays given up is looked at again at `seldomAt`; null: it was not given up.
  */
-export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
+export const concludeLook = (order: OrderId, verdict: Verdict, seldomAt: Timestamp | null): Statement =>
   must(
     'idle',
     join(
-      [afterLooking(verdict), sql`where order_id = ${order} and state in ('scheduled', 'dead_letter')`],
+      [
+        afterLooking(verdict, seldomAt),
+        sql`where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
+      ],
       ' ',
     ),
   );
 
-function afterLooking(verdict: Verdict): Statement {
+function afterLooking(verdict: Verdict, seldomAt: Timestamp | null): Statement {
   if (verdict.check === 'done')
     return sql`update fill_checks set state = 'done', visible_at = null, last_error = null`;
   const { reason } = verdict;
+  if (verdict.check === 'scheduled' && verdict.rests === 'seen')
+    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled'`;
+  if (seldomAt !== null)
+    return sql`update fill_checks set last_error = ${reason},
+                 next_at = case when state = 'dead_letter' then ${seldomAt} else next_at end`;
   if (verdict.check === 'scheduled' && verdict.rests)
-    return verdict.rests === 'seen'
-      ? sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled'`
-      : sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}`;
+    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}`;
   return sql`update fill_checks set last_error = ${reason}`;
 }
 

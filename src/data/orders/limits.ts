@@ -19,22 +19,22 @@ export async function ordersOn(db: Db, user: UserId, day: string): Promise<Order
 
 /**
  * With a limit guarded by `daily_limit`: exact, however many orders are accepted at one moment. A limit of 0 is denied
- * before.
+ * before, and so are more at once than a day has. `count`: of one signal to several accounts.
  */
-export function countOrder(
+export function countOrders(
   user: UserId,
   day: string,
-  { simulation, limit }: { simulation: boolean; limit: number | null },
+  { simulation, limit, count }: { simulation: boolean; limit: number | null; count: number },
 ): Statement {
   const counted = simulation
-    ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, 1)
-          on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + 1`
-    : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 1, 0)
-          on conflict (user_id, day) do update set orders = daily_order_counts.orders + 1`;
+    ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, ${count})
+          on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + excluded.simulated`
+    : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, ${count}, 0)
+          on conflict (user_id, day) do update set orders = daily_order_counts.orders + excluded.orders`;
   if (limit === null) return counted;
   const below = simulation
-    ? sql` where daily_order_counts.simulated < ${limit}`
-    : sql` where daily_order_counts.orders < ${limit}`;
+    ? sql` where daily_order_counts.simulated + excluded.simulated <= ${limit}`
+    : sql` where daily_order_counts.orders + excluded.orders <= ${limit}`;
   return must('daily_limit', join([counted, below], ''));
 }
 

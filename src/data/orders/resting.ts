@@ -15,9 +15,13 @@ export const endEntry = (order: OrderId, why: OrderError): Statement =>
 export const restingOf = (db: Db, account: AccountId): Promise<Order[]> =>
   ordersWhere(db, sql`where priced is not null and unsettled = true and trading_account_id = ${account}`);
 
-/** What rests on the account is looked at now, and not only when its turn comes. */
+/** An entry that was given up is looked at now, and not only when its turn comes. */
+export const lookAtGivenUp = (order: OrderId, now: Timestamp): Statement =>
+  sql`update fill_checks set next_at = ${now} where order_id = ${order} and state = 'dead_letter'`;
+
+/** So is what rests on the account, given up or not. */
 export const lookAtResting = (account: AccountId, now: Timestamp): Statement =>
-  sql`update fill_checks set next_at = ${now} where state = 'scheduled' and state <> 'done' and order_id in (
+  sql`update fill_checks set next_at = ${now} where state in ('scheduled', 'dead_letter') and state <> 'done' and order_id in (
         select order_id from order_history
         where priced is not null and unsettled = true and trading_account_id = ${account})`;
 
@@ -25,16 +29,19 @@ interface Overdue extends OpenCheck {
   readonly accountId: AccountId;
 }
 
+interface OverdueRow {
+  order_id: OrderId;
+  user_id: UserId;
+  state: 'scheduled' | 'dead_letter';
+  attempts: number;
+  next_at: Timestamp;
+  trading_account_id: AccountId;
+}
+
 /** Those whose check is due and waits behind one that is under way for another account of their user. The oldest first. */
 export async function overdueResting(db: Db, before: Timestamp, limit: number): Promise<Overdue[]> {
-  const rows = await db.all<{
-    order_id: OrderId;
-    user_id: UserId;
-    attempts: number;
-    next_at: Timestamp;
-    trading_account_id: AccountId;
-  }>(
-    sql`select c.order_id, c.user_id, c.attempts, c.next_at, o.trading_account_id
+  const rows = await db.all<OverdueRow>(
+    sql`select c.order_id, c.user_id, c.state, c.attempts, c.next_at, o.trading_account_id
         from fill_checks c join order_history o on o.order_id = c.order_id
         where c.state <> 'done' and c.state = 'scheduled' and c.next_at <= ${before} and o.priced is not null
           and exists (
@@ -43,15 +50,38 @@ export async function overdueResting(db: Db, before: Timestamp, limit: number): 
               and other.trading_account_id <> o.trading_account_id)
         order by c.next_at, c.order_id limit ${limit}`,
   );
-  return rows.map((row) => ({
-    orderId: row.order_id,
-    userId: row.user_id,
-    state: 'scheduled',
-    attempts: row.attempts,
-    nextAt: row.next_at,
-    accountId: row.trading_account_id,
-  }));
+  return rows.map(toOverdue);
 }
+
+/**
+ * Of each account the one that was given up and whose next look is due first: the broker has named it, so it is found by that for as
+ * long as it rests. `since`: what was accepted before is over by any clock.
+ */
+export async function givenUpResting(
+  db: Db,
+  { before, since, limit }: { readonly before: Timestamp; readonly since: Timestamp; readonly limit: number },
+): Promise<Overdue[]> {
+  const rows = await db.all<OverdueRow>(
+    sql`select order_id, user_id, state, attempts, next_at, trading_account_id from (
+          select c.order_id, c.user_id, c.state, c.attempts, c.next_at, o.trading_account_id,
+            row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
+          from fill_checks c join order_history o on o.order_id = c.order_id
+          where c.state <> 'done' and c.state = 'dead_letter' and c.next_at <= ${before}
+            and o.priced is not null and o.unsettled = true and o.broker_refs <> '[]' and o.submitted_at >= ${since}
+            and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%') due
+        where nth = 1 order by next_at, order_id limit ${limit}`,
+  );
+  return rows.map(toOverdue);
+}
+
+const toOverdue = (row: OverdueRow): Overdue => ({
+  orderId: row.order_id,
+  userId: row.user_id,
+  state: row.state,
+  attempts: row.attempts,
+  nextAt: row.next_at,
+  accountId: row.trading_account_id,
+});
 
 export async function countResting(db: Db): Promise<number> {
   const row = await db.get<{ orders: number }>(

@@ -63,16 +63,23 @@ async function findGroup(db: Db, day: string, where: Statement): Promise<GroupTa
   const rows = await db.all<MemberRow>(
     join(
       [
-        sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified, u.had_plan,
+        // What is the same for all members is looked up once.
+        sql`with whose as materialized (select u.id as owner, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at,
+              u.terms_version, u.email_verified, u.had_plan,
               (select string_agg(ip_address, ' ') from user_allowed_ips where user_id = u.id) as allowed_ips,
               (select version from terms order by published_at desc, version desc limit 1) as current_terms,
-              c.orders, c.simulated,`,
+              c.orders, c.simulated
+            from trading_groups g join users u on u.id = g.user_id
+              left join daily_order_counts c on c.user_id = u.id and c.day = ${day}`,
+        where,
+        sql`)
+          select a.*, w.email, w.is_admin, w.is_active, w.plan, w.plan_expires_at, w.terms_version, w.email_verified, w.had_plan,
+              w.allowed_ips, w.current_terms, w.orders, w.simulated,`,
         GROUP_COLUMNS,
         sql`from trading_groups g
-              join users u on u.id = g.user_id
+              join whose w on w.owner = g.user_id
               left join group_members m on m.group_id = g.id
-              left join trading_accounts a on a.id = m.trading_account_id
-              left join daily_order_counts c on c.user_id = u.id and c.day = ${day}`,
+              left join trading_accounts a on a.id = m.trading_account_id`,
         where,
         sql`order by m.position`,
       ],

@@ -116,6 +116,13 @@ export function nextLookAt(
 }
 const SOON_MS = 5_000;
 
+/** One that was given up is looked at now and then, and when its time is over: it may rest all the same. */
+export function seldomLookAt({ priced, ending }: Pick<Order, 'priced' | 'ending'>, now: number): number {
+  const due = priced && !ending ? millis(priced.expiresAt) : now;
+  return due > now ? Math.min(due, now + SELDOM_MS) : now + SELDOM_MS;
+}
+const SELDOM_MS = 120_000;
+
 /** Whose entries a `cancel` is about. */
 export const isMeantBy = (
   intent: Extract<OrderIntent, { readonly operation: 'CANCEL_ENTRIES' }>,

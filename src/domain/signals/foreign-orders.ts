@@ -92,12 +92,12 @@ function asStop(said: ForeignFields, lost: string[]): Turning {
   return { fields: { action: 'protect', symbol: said.take('symbol'), timestamp: NOW } };
 }
 
-const PRICES_OF: Readonly<Record<string, readonly ('limit_price' | 'stop_price')[]>> = {
-  market: [],
-  limit: ['limit_price'],
-  stop: ['stop_price'],
-  stop_limit: ['limit_price', 'stop_price'],
-};
+const PRICES_OF: ReadonlyMap<string, readonly ('limit_price' | 'stop_price')[]> = new Map([
+  ['market', []],
+  ['limit', ['limit_price']],
+  ['stop', ['stop_price']],
+  ['stop_limit', ['limit_price', 'stop_price']],
+]);
 
 /** An order as POST /v2/orders takes it, which needs these four. */
 const alpaca: ForeignService = {
@@ -129,14 +129,14 @@ const alpaca: ForeignService = {
     // There, a sell closes what is held and a buy covers; here, either would turn the position.
     if (kind !== 'bracket' && kind !== 'oto') return unclear('side', OPENS_OR_CLOSES);
     const waits: Record<string, unknown> = {};
-    for (const name of PRICES_OF[type] ?? []) {
+    for (const name of PRICES_OF.get(type) ?? []) {
       const price = amount(said.take(name));
       if (price === null) return unclear(name, NO_SIZE);
       waits[name] = price;
     }
     const isKnown = TIMES_IN_FORCE.some((known) => known === plain(force));
     if (Object.keys(waits).length > 0 && isKnown) waits.time_in_force = plain(force);
-    if (!(type in PRICES_OF)) lost.push(without('type', MARKET));
+    if (!PRICES_OF.has(type)) lost.push(without('type', MARKET));
     return { fields: { ...rest, action: side, quantity, ...waits } };
   },
   protect(said, lost, order) {

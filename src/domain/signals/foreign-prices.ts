@@ -19,16 +19,16 @@ interface Names {
   readonly timeInForce?: string;
 }
 
-const KINDS: Readonly<Record<string, readonly ('limit' | 'stop')[]>> = {
-  '': [],
-  market: [],
-  limit: ['limit'],
-  stop: ['stop'],
-  stop_market: ['stop'],
-  stop_limit: ['limit', 'stop'],
-  stoplimit: ['limit', 'stop'],
-  stopmarket: ['stop'],
-};
+const KINDS: ReadonlyMap<string, readonly ('limit' | 'stop')[]> = new Map([
+  ['', []],
+  ['market', []],
+  ['limit', ['limit']],
+  ['stop', ['stop']],
+  ['stop_market', ['stop']],
+  ['stop_limit', ['limit', 'stop']],
+  ['stoplimit', ['limit', 'stop']],
+  ['stopmarket', ['stop']],
+]);
 
 /** The prices that an entry waits for; none of one at the market. What is no such kind of order is not guessed. */
 export function pricesIn(
@@ -36,7 +36,7 @@ export function pricesIn(
   names: Names,
   lost: string[],
 ): OwnFields | Extract<Turning, { unclear: string }> {
-  const kind = KINDS[plain(said.take(names.kind))];
+  const kind = KINDS.get(plain(said.take(names.kind)));
   const force = names.timeInForce === undefined ? null : said.take(names.timeInForce);
   if (!kind) return unclear(names.kind, NO_KIND) as Extract<Turning, { unclear: string }>;
   if (kind.length === 0) return {};

@@ -58,7 +58,7 @@ export async function takenIn(
       const isInDoubt = before !== undefined && mayHaveMet(before, order, rules);
       protection = begunBy(order, isInDoubt ? stopAlone(protection) : anew(protection));
     }
-    if (!order.wish || isNeverFilled(order)) continue;
+    if (!order.wish || isNeverFilled(order) || isAddYetToFill(order, protection)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
     protection = adopt(protection, wishOf(order), groundOf(order, price, tick));
@@ -113,6 +113,14 @@ const isNeverFilled = (order: Order): boolean =>
   order.legs.some(({ leg }) => leg === 'entry') &&
   hasEnded(order.status) &&
   order.status !== 'filled' &&
+  entryOf(order) === null;
+
+/** What has a stop already keeps that one until something of what is added is known to be filled: it may be nearer to the market. */
+const isAddYetToFill = (order: Order, { stop, adopted }: Protection): boolean =>
+  stop !== null &&
+  adopted?.order !== order.id &&
+  !opensAnew(order) &&
+  order.legs.some(({ leg }) => leg === 'entry') &&
   entryOf(order) === null;
 
 /** At which price it was filled so far; null: nothing is known to be. */

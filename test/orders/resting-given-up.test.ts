@@ -1,0 +1,97 @@
+// An entry that verification has given up may rest all the same: its owner is told, and somebody goes on looking.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { millis, type Timestamp } from '../../src/domain/ids.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { openWorld, settableClock } from '../world.ts';
+
+const DAY = 24 * 3_600_000;
+
+/** A broker where an entry rests that it has not shown for so long that the entry is a dead letter. */
+async function givenUp(t: test.TestContext) {
+  const clock = settableClock();
+  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
+  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {} });
+  const trader = await world.makeTrader();
+  broker.fills = 'later';
+  const { body } = await world.send(trader, { limit_price: 90, quantity: 2, expires_in: 30 * 86_400 });
+  assert.equal(body.status, 'placed', JSON.stringify(body));
+  const id = body.order_id;
+  broker.script('find', async () => null);
+  for (let nth = 1; nth <= 4; nth++) {
+    clock.advance(31_000);
+    await world.eventually(
+      () => world.order(trader, id),
+      ({ verification }) => verification.attempts === nth,
+    );
+  }
+  assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
+  const endsWith = (code: string) =>
+    world.eventually(
+      () => world.order(trader, id),
+      ({ status, error }) => status === 'cancelled' && error?.code === code,
+    );
+  return { clock, broker, world, trader, id, endsWith };
+}
+
+describe('an entry that rests and was given up', () => {
+  test('is taken back when its time is over', async (t) => {
+    const { clock, broker, endsWith } = await givenUp(t);
+    broker.forgetScripts();
+    clock.advance(30 * DAY);
+    await endsWith('lapsed');
+    assert.equal(broker.ledger[0]?.state.status, 'cancelled');
+  });
+
+  test('is followed again as soon as the broker shows it', async (t) => {
+    const { clock, broker, world, trader, id } = await givenUp(t);
+    broker.forgetScripts();
+    broker.settle(broker.ledger[0], 'partially_filled', '1');
+    clock.advance(10 * 60_000);
+    const { verification } = await world.eventually(
+      () => world.order(trader, id),
+      ({ status }) => status === 'partially_filled',
+    );
+    assert.deepEqual([verification.state, verification.attempts], ['scheduled', 0]);
+  });
+
+  test('is taken back by a halt without flatten', async (t) => {
+    const { clock, broker, world, trader, endsWith } = await givenUp(t);
+    broker.forgetScripts();
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, { flatten: false });
+    clock.advance(3_000);
+    await endsWith('cancelled_on_request');
+  });
+
+  test('is taken back after an exit to which its end was not confirmed', async (t) => {
+    const { clock, broker, world, trader, endsWith } = await givenUp(t);
+    broker.forgetScripts();
+    broker.script('cancel', () => Promise.reject(new BrokerUnavailable('orders cannot be cancelled now')));
+    broker.give(trader.account.id, 3);
+    broker.fills = 'at once';
+    const exit = await world.send(trader, { action: 'close', quantity: undefined });
+    assert.equal(exit.body.status, 'filled', JSON.stringify(exit.body));
+    assert.equal(broker.ledger[0]?.state.status, 'placed');
+    broker.forgetScripts();
+    clock.advance(3_000);
+    await endsWith('cancelled_on_request');
+  });
+
+  test('stays a dead letter, and is looked at seldom, while the broker does not know it', async (t) => {
+    const { clock, broker, world, trader, id } = await givenUp(t);
+    const looks = broker.count('find');
+    clock.advance(10_000);
+    const dueIn = async () => {
+      const row = await world.db.get<{ next_at: Timestamp }>(
+        sql`select next_at from fill_checks where order_id = ${id}`,
+      );
+      return millis(row?.next_at ?? assert.fail()) - clock.now();
+    };
+    assert.equal(await world.eventually(dueIn, (ms) => ms > 0), 120_000);
+    assert.equal(broker.count('find'), looks + 1);
+    assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
+  });
+});
