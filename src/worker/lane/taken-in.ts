@@ -24,7 +24,7 @@ import type { Wish } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
 
-export interface TakenIn {
+interface TakenIn {
   /** The same object where nothing changes. */
   readonly protection: Protection;
   /** One that asks for a stop may be in the position, nobody knows, and nobody who came after it has said what is wanted. */
