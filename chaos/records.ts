@@ -68,7 +68,7 @@ export interface Records {
   readonly memberEnds: readonly MemberEnd[];
 }
 
-export interface MemberEnd {
+interface MemberEnd {
   readonly signal_id: string;
   readonly group_id: string;
   readonly trading_account_id: string;

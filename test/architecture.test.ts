@@ -113,6 +113,8 @@ const LOOPS: Readonly<Record<string, readonly [times: number, why: string]>> = {
   'app/orders/place-order.ts': [1, 'waits for a worker'],
   'app/orders/settle-order.ts': [1, 'tries again what somebody else has changed'],
   'app/orders/strategy.ts': [2, 'tries again what somebody else has changed'],
+  'app/trial/desk.ts': [2, 'waits for a broker, for so long'],
+  'app/trial/stopping.ts': [2, 'asks a broker again that is busy, for so long'],
   'http/client-ip.ts': [1, 'goes along a header'],
   'cli/doctor/machine.ts': [1, 'goes up from a folder'],
   'cli/orders.ts': [2, 'asks the API, where each request has its turn; and connects again'],

@@ -22,6 +22,8 @@ export interface Instrument {
   readonly currencyRate?: Decimal;
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
+  /** The least value of an order that opens, in what it is quoted in; without it there is none, or nobody says. */
+  readonly minValue?: Decimal;
   readonly tickSize: Decimal;
   readonly open: boolean;
   /** null while it is open, or where nobody knows. */
@@ -335,6 +337,8 @@ export interface Broker {
    * `tell` is called with null: what happened before may have been missed.
    */
   watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
+  /** How far our clock is ahead of the broker's, in ms; null, or without this call: it has not told its time. */
+  aheadMs?(): number | null;
   /** Ends a `watch` too, at once. */
   close(): Promise<void>;
 }

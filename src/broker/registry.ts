@@ -5,14 +5,23 @@ import type { BrokerName, BrokerUrls } from '../domain/brokers.ts';
 import type { Brokers, OpenBroker, TellUnreadable, UnreadableReply } from './broker.ts';
 import type { ExchangeName as CcxtName } from './ccxt/profile.ts';
 import { openPaper, type PaperDeps } from './paper/paper.ts';
+import type { OpenSocket } from './stream.ts';
+import type { Fetch } from './wire.ts';
+
+export interface Wire {
+  readonly fetch: Fetch;
+  readonly openSocket: OpenSocket;
+}
 
 interface BrokerDeps extends PaperDeps {
   readonly urls?: BrokerUrls;
+  /** Whoever writes down what is said, or says again what was written down, stands between; brokers of their own wire alone. */
+  readonly wire?: Wire;
   /** Without one nobody counts them. */
   unreadable?(broker: BrokerName, reply: UnreadableReply): void;
 }
 
-export function openBrokers({ urls = {}, unreadable = () => {}, ...deps }: BrokerDeps): Brokers {
+export function openBrokers({ urls = {}, unreadable = () => {}, wire, ...deps }: BrokerDeps): Brokers {
   const { paper } = urls;
   const telling =
     (broker: BrokerName): TellUnreadable =>
@@ -20,7 +29,11 @@ export function openBrokers({ urls = {}, unreadable = () => {}, ...deps }: Broke
       unreadable(broker, reply);
   const ccxt = (name: CcxtName): OpenBroker =>
     onDemand(async () =>
-      (await import('./ccxt/open.ts')).openCcxt(name, { url: urls[name], unreadable: telling(name) }),
+      (await import('./ccxt/open.ts')).openCcxt(name, {
+        url: urls[name],
+        ...wire,
+        unreadable: telling(name),
+      }),
     );
   return {
     // Elsewhere: an exchange in a process of its own.
@@ -34,11 +47,15 @@ export function openBrokers({ urls = {}, unreadable = () => {}, ...deps }: Broke
     gate: ccxt('gate'),
     bitget: ccxt('bitget'),
     alpaca: onDemand(async () =>
-      (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca, unreadable: telling('alpaca') }),
+      (await import('./alpaca/alpaca.ts')).openAlpaca({
+        url: urls.alpaca,
+        ...wire,
+        unreadable: telling('alpaca'),
+      }),
     ),
     shioaji: onDemand(async () =>
       (await import('./shioaji/shioaji.ts')).openShioaji({
-        ...{ url: urls.shioaji, clock: deps.clock },
+        ...{ url: urls.shioaji, clock: deps.clock, fetch: wire?.fetch },
         unreadable: telling('shioaji'),
       }),
     ),

@@ -1,7 +1,7 @@
 // A broker's stream of what happens to orders: one life of it, from the handshake to its end. Whatever goes wrong ends it, and
 // nothing else: whoever listens goes on by looking, and opens the next one. Nothing that it says, and no address of it, is shown.
 
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import { BrokerUnavailable, type OrderHint } from './broker.ts';
 
 export type Said =
@@ -11,6 +11,9 @@ export type Said =
   | { readonly orders: readonly OrderHint[] }
   /** It will tell no more. */
   | { readonly over: true };
+
+export type Socket = Pick<WebSocket, 'on' | 'send' | 'ping' | 'terminate' | 'readyState'>;
+export type OpenSocket = (url: string, options: ClientOptions) => Socket;
 
 export interface Talk {
   /** The broker, as people call it. */
@@ -27,6 +30,8 @@ export interface Talk {
   /** null: it tells from now on. */
   tell(hint: OrderHint | null): void;
   readonly signal: AbortSignal;
+  /** Whoever writes down what is said opens it himself. */
+  readonly openSocket?: OpenSocket | undefined;
   readonly times?: Partial<typeof TIMES>;
 }
 
@@ -48,7 +53,8 @@ export async function talkTo({ title, url, words, read, ping, tell, signal, ...m
   const times = { ...TIMES, ...more.times };
   const over = Promise.withResolvers<void>();
   const end = (why: string) => over.reject(new BrokerUnavailable(`The stream of ${title} ended: ${why}.`));
-  const socket = new WebSocket(url, {
+  const { openSocket = (at, how) => new WebSocket(at, how) } = more;
+  const socket = openSocket(url, {
     handshakeTimeout: times.agreedWithinMs,
     maxPayload: MOST_BYTES,
     perMessageDeflate: false,

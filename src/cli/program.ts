@@ -37,6 +37,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'list orders, and follow them live',
     load: async () => (await import('./orders.ts')).orders,
   },
+  broker: {
+    about: 'try a broker with the smallest order, and compare what it said',
+    load: async () => (await import('./broker.ts')).broker,
+  },
   'dead-letters': {
     about: 'orders that fill verification gave up on',
     load: async () => (await import('./dead-letters.ts')).deadLetters,

@@ -93,7 +93,7 @@ import { checkGroupMessage, checkMessage } from '../app/orders/check-message.ts'
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { lookNow } from '../app/orders/look-now.ts';
-import { planDashboardOrder } from '../app/orders/plan-order.ts';
+import { planAsked } from '../app/orders/plan-group.ts';
 import { readOrder, readStory } from '../app/orders/read-orders.ts';
 import { readSignal } from '../app/orders/read-signals.ts';
 import { settleOrder } from '../app/orders/settle-order.ts';
@@ -295,7 +295,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readSignals: reading.signals,
       readSignal: bind(readSignal),
       checkMessage: bind(checkMessage),
-      planOrder: bind(planDashboardOrder),
+      planOrder: bind(planAsked),
     },
     accounts: {
       readAccounts: reading.accounts,

@@ -65,6 +65,26 @@ describe('with an account at Alpaca', () => {
     assert.equal((await account.ledger()).orders.length, 1);
   });
 
+  for (const targets of [{}, { take_profit: 250 }])
+    it(`a stop that is refused for an entry that rests wins over it ${JSON.stringify(targets)}`, async (t) => {
+      const account = await stub.account();
+      const price = (now: number | null) => stub.control('POST', 'prices', { SOLUSDT: now });
+      t.after(() => price(null));
+      await price(200);
+      const { world, ready, until } = await journey(t, at());
+      const trader = await ready(account);
+      const rests = await world.send(trader, { symbol: 'AAPL', quantity: 2, id: 'A', limit_price: 190 });
+      assert.equal(rests.body.status, 'placed', JSON.stringify(rests.body));
+      const entry = { symbol: 'AAPL', quantity: 1, id: 'B', limit_price: 195, stop_loss: 180, ...targets };
+      const filled = await world.send(trader, entry);
+      assert.equal(filled.body.status, 'placed', JSON.stringify(filled.body));
+      await price(194);
+      await until(trader, filled.body.order_id, ({ protection }) => protection?.state === 'standing');
+      const ended = await until(trader, rests.body.order_id, ({ status }) => status === 'cancelled');
+      assert.equal(ended.error?.code, 'cancelled_on_request');
+      assert.match(ended.error.message, /stop of the position/);
+    });
+
   it('a closed market and a symbol that is not there are told as such', async (t) => {
     const account = await stub.account();
     const { world, ready } = await journey(t, at());

@@ -13,11 +13,11 @@ import { stubHarness } from './stub-harness.ts';
 const stub = stubHarness('alpaca', (url) => openAlpaca({ url }), 'paper');
 
 /** Long 10 with a stop that stands. */
-async function protectedDesk(t: TestContext) {
+async function protectedDesk(t: TestContext, env: Record<string, string> = {}) {
   const first = await stub.account();
   const desk = await journey(t, {
     ...{ broker: 'alpaca', url: stub.url(), environment: 'paper' },
-    env: { PROTECTION_SWEEP_SECONDS: '1' },
+    env: { PROTECTION_SWEEP_SECONDS: '1', ...env },
   });
   const { world } = desk;
   const trader = await desk.ready(first);
@@ -87,6 +87,15 @@ test('with credentials of another account it is left, and its owner is told what
     ({ length }) => length === 1,
   );
   assert.deepEqual(await stops(first), ['150']);
+});
+
+test('what was filled at the former account is in no position of another one: its first order does not wait for that', async (t) => {
+  const { trader, putKeys, verify, world } = await protectedDesk(t, { POSITION_LAG_SECONDS: '300' });
+  await putKeys(trader, (await stub.account()).credentials);
+  assert.equal((await verify(trader)).status, 200);
+  const { body } = await world.send(trader, { symbol: 'AAPL', quantity: 5 });
+  assert.equal(body.status, 'filled', JSON.stringify(body.error));
+  assert.equal((await world.order(trader, body.order_id)).position_before, 0);
 });
 
 for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const) {

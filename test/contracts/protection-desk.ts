@@ -59,6 +59,8 @@ export interface Needs {
   readonly faults?: readonly (keyof BrokerHarness['faults'])[];
   /** false: it is about orders alone. */
   readonly stops?: boolean;
+  /** It is one for a broker that lets no order rest, too. */
+  readonly evenAtMarketOnly?: boolean;
   /** Why it is no case for that broker; undefined: it is one. */
   unless?(desk: Desk): string | undefined;
 }
@@ -80,13 +82,14 @@ export const notReserving = ({ broker }: Desk): string | undefined =>
 
 export function reasonToSkip(
   desk: Desk,
-  { hooks = [], faults = [], stops = true, unless }: Needs,
+  { hooks = [], faults = [], stops = true, evenAtMarketOnly = false, unless }: Needs,
 ): string | undefined {
   const { harness, broker, connection } = desk;
   if (!harness.protection) return 'the harness knows nothing of stops';
   if (stops && !connection.stops)
     return `the broker keeps no stops: its capabilities say "${broker.capabilities.stop}"`;
-  if (!stops && broker.capabilities.timeInForce.length === 0) return 'the broker lets no order rest';
+  if (!stops && !evenAtMarketOnly && broker.capabilities.timeInForce.length === 0)
+    return 'the broker lets no order rest';
   const missing = hooks.find((hook) => harness.protection?.[hook] === undefined);
   if (missing) return `the harness has no ${missing}`;
   const unable = faults.find((fault) => harness.faults[fault] === undefined);

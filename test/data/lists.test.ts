@@ -56,6 +56,8 @@ import { openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { type Problem, serverOf } from '../world.ts';
 
+/** A member of no group. */
+const lone = (id: AccountId) => ({ id, lastGroupSignalAt: null });
 const USER = randomUUIDv7() as UserId;
 const MAIN = randomUUIDv7() as AccountId;
 const SMALL = randomUUIDv7() as AccountId;
@@ -277,7 +279,7 @@ for (const [name, open] of [
         ['open checks', (each) => openChecks(each, USER, 200)],
         ['failed reversals', (each) => failedReversals(each, USER, { since, limit: 200 })],
         ['counts of signals', (each) => countSignals(each, USER, since)],
-        ['signals', (each) => signalMarks(each, USER, [MAIN, SMALL], { since, limit: 300 })],
+        ['signals', (each) => signalMarks(each, USER, [lone(MAIN), lone(SMALL)], { since, limit: 300 })],
         ['what ended', (each) => newestEntries(each, USER, ['order_resolved', 'terms_accepted'])],
       ];
       for (const [what, ask] of asked)
@@ -317,7 +319,7 @@ for (const [name, open] of [
           signal(5_000, 'order'),
         ]);
         if (db.dialect === 'postgres') await db.script('analyze signals');
-        const around = (at: Timestamp) => (each: Reads) => signalsAround(each, USER, MAIN, at);
+        const around = (at: Timestamp) => (each: Reads) => signalsAround(each, USER, lone(MAIN), at);
         assert.deepEqual(await around(timeOf(2_000))(db), { last: null, next: timeOf(5_000) });
         assert.deepEqual(await around(timeOf(6_000))(db), { last: timeOf(5_000), next: null });
         const plans = [

@@ -26,6 +26,7 @@ const STANDING: Protection = {
   reason: null,
   wantedBy: [],
   setBy: 'an-order' as OrderId,
+  heard: [],
   adopted: { order: 'an-order' as OrderId, entry: decimal('65000') },
   stop: { price: decimal('64000'), kind: 'stop_loss' },
   targets: [],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
-import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, type OrderId, timestamp } from '../../src/domain/ids.ts';
 import { type Protection, type ProtectiveLeg, protectiveId } from '../../src/domain/protection/protection.ts';
 import { type FoundThere, withFound } from '../../src/domain/protection/resume.ts';
 import type { ShownStop } from '../../src/domain/protection/step.ts';
@@ -77,5 +77,42 @@ describe('where the broker shows our ids', () => {
   it('is none of a name that nobody of us gave', () => {
     const kept = withFound(left(), found('ours', shown(95, { clientOrderId: 'mine' as ClientOrderId })));
     assert.deepEqual([kept.stop?.price, namesOf(kept)], ['90', [LEG.clientOrderId]]);
+  });
+});
+
+describe('where nothing of it stands any more', () => {
+  const add = { wantedBy: ['an-add' as OrderId] };
+  it('is placed again as it was promised, though an order of before is not taken in yet', () => {
+    const kept = withFound({ ...left(), ...add, isResumed: true }, found('ours'));
+    assert.equal(kept.stop?.price, '90');
+  });
+  it('is of a position that was closed since, where a protect speaks of it', () => {
+    const kept = withFound({ ...left(), ...add, isResumed: 'asked' }, found('ours'));
+    assert.equal(kept.stop, null);
+  });
+});
+
+describe('where a protect speaks of it, and a stop stands that may be its owner’s own', () => {
+  const full: Protection = {
+    ...left(),
+    ...{ isResumed: 'asked', timeStopAt: timestamp(1), trail: null, breakEven: null },
+    targets: [{ price: decimal(110), percent: decimal(100), closed: decimal(0), isFilled: false }],
+  };
+  const parts = ({ stop, targets, timeStopAt }: Protection) => [stop?.price, targets.length, timeStopAt];
+  it('that one stays where it stands, and no target and no end of before is wanted', () => {
+    assert.deepEqual(parts(withFound(full, found('none', shown(85)))), ['85', 0, null]);
+    assert.deepEqual(parts(withFound(full, found('theirs', shown(90, { brokerRef: '78' })))), [
+      '90',
+      0,
+      null,
+    ]);
+  });
+  it('and all of it counts on where the stop is known by its name', () => {
+    const known = found('theirs', shown(95, { brokerRef: '77' }));
+    assert.deepEqual(parts(withFound(full, known)), ['95', 1, timestamp(1)]);
+  });
+  it('or where its owner says so on Today', () => {
+    const kept = withFound({ ...full, isResumed: true }, found('none', shown(85)));
+    assert.deepEqual(parts(kept), ['90', 1, timestamp(1)]);
   });
 });

@@ -8,7 +8,10 @@ import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
 import { beginsAnew, toTakeIn } from '../../src/domain/protection/adopt.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
-import { takenIn } from '../../src/worker/lane/taken-in.ts';
+import { takenIn as takingIn } from '../../src/worker/lane/taken-in.ts';
+
+const takenIn = async (...of: Parameters<typeof takingIn>): Promise<Protection> =>
+  (await takingIn(...of)).protection;
 
 const order = (id: string, sentAt: number, status: Order['status'] = 'filled'): Order =>
   ({
@@ -21,6 +24,8 @@ const filledAt = (price: number, each: Order): Order => ({
   legs: each.legs.map((leg) => ({ ...leg, fillQuantity: decimal(1), fillPrice: decimal(price) })),
 });
 
+const RULES = { giveUpMs: 30_000 };
+const HELD = { symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) } as Position;
 const OPENING = order('opening', 1_000);
 const ADD = order('add', 2_000);
 
@@ -28,6 +33,7 @@ const taken = (wantedBy: readonly string[], last: string | null, orders: readonl
   toTakeIn(
     {
       wantedBy: wantedBy as OrderId[],
+      heard: [],
       adopted: last === null ? null : { order: last as OrderId, entry: decimal(1) },
     },
     orders,
@@ -48,8 +54,8 @@ describe('wishes are taken in', () => {
   it('as they were sent, whichever fill is known first', () => {
     assert.deepEqual(taken(['add', 'opening'], null, [ADD, OPENING]), ['opening', 'add']);
   });
-  it('with the last one once more, where what was sent before it is known later', () => {
-    assert.deepEqual(taken(['opening'], 'add', [OPENING, ADD]), ['opening', 'add']);
+  it('also of one that is known after what was sent after it', () => {
+    assert.deepEqual(taken(['opening'], 'add', [OPENING, ADD]), ['opening']);
   });
   it('and what was sent after it alone', () => {
     assert.deepEqual(taken(['add'], 'opening', [ADD, OPENING]), ['add']);
@@ -70,18 +76,18 @@ describe('an entry without a wish that found nothing held', () => {
   const unfilled = { ...order('lost', 1_000, 'unknown'), ...flat, filledAt: null };
   const lost: Order = { ...unfilled, wish: { own: asks, fromFlat: asks } };
   const plain = filledAt(100, { ...order('plain', 2_000), ...flat });
-  const held = { symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) } as Position;
   const before = {
-    ...{ side: 'long', wantedBy: ['lost'], adopted: null, stop: null, targets: [], trail: null },
+    ...{ side: 'long', wantedBy: ['lost'], adopted: null, heard: [], stop: null, targets: [], trail: null },
     ...{ breakEven: null, timeStopAt: null, legs: [] },
   } as unknown as Protection;
 
   const takeIn = (protection: Protection, orders: readonly Order[], wantedBy = protection.wantedBy) =>
     takenIn(
       { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
-      { positions: async () => [held] },
+      { positions: async () => [HELD] },
       { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
       { ...protection, wantedBy },
+      RULES,
     );
   const both = ['lost', 'plain'] as OrderId[];
 
@@ -90,7 +96,7 @@ describe('an entry without a wish that found nothing held', () => {
     assert.equal(first.stop?.price, '90');
     const then = await takeIn(first, [lost, plain], both);
     assert.equal(then.stop?.price, '90');
-    assert.deepEqual(then.wantedBy, both);
+    assert.deepEqual(then.wantedBy, ['lost']);
     assert.deepEqual(await takeIn(then, [lost, plain]), then);
   });
   it('takes it away once that one is known never to have been filled', async () => {
@@ -107,6 +113,174 @@ describe('an entry without a wish that found nothing held', () => {
     ]);
     assert.equal(known.stop?.price, '90');
     assert.deepEqual(known.wantedBy, []);
+  });
+
+  const all = {
+    ...asks,
+    targets: [{ at: { unit: 'price', value: decimal(105) }, percent: decimal(100) }],
+    timeStop: { seconds: 3_600 },
+  } as const;
+  const more: Order = { ...lost, wish: { own: all, fromFlat: all } };
+  const stops = { stop: { unit: 'price', value: decimal(80) } } as const;
+  const next: Order = { ...plain, wish: { own: stops, fromFlat: stops } };
+  for (const [name, opened, stop] of [
+    ['none', plain, '90'],
+    ['a stop', next, '80'],
+  ] as const)
+    it(`and asks for ${name} has no target and no end of that one, until it is known`, async () => {
+      const then = await takeIn(await takeIn(before, [more]), [more, opened], both);
+      assert.deepEqual([then.stop?.price, then.targets, then.timeStopAt], [stop, [], null]);
+      assert.deepEqual(await takeIn(then, [more, opened]), then);
+      const failed = await takeIn(then, [{ ...more, status: 'failed' }, opened]);
+      const left = opened === next ? '80' : undefined;
+      assert.deepEqual([failed.stop?.price, failed.targets, failed.wantedBy], [left, [], []]);
+      const filled = filledAt(99, { ...more, status: 'filled', filledAt: timestamp(9_000) });
+      const known = await takeIn(then, [filled, opened]);
+      assert.deepEqual([known.stop?.price, known.targets[0]?.price, known.wantedBy], [stop, '105', []]);
+      assert.notEqual(known.timeStopAt, null);
+    });
+
+  const late = filledAt(85, { ...order('late', 172_800_000), ...flat });
+  const bothDays = ['lost', 'late'] as OrderId[];
+  it('has nothing of one that nobody could settle, days later: what it found is believed by then', async () => {
+    const first = { ...(await takeIn(before, [lost])), timeStopAt: timestamp(3_600_000) };
+    const then = await takeIn(first, [lost, late], bothDays);
+    assert.deepEqual([then.stop, then.timeStopAt, then.wantedBy], [null, null, ['lost']]);
+    assert.deepEqual(await takeIn(then, [lost, late]), then, 'nor with the next look');
+  });
+  it('and has it where that one is filled after all, later still', async () => {
+    const then = await takeIn(await takeIn(before, [lost]), [lost, late], bothDays);
+    const filled = filledAt(84, { ...lost, status: 'filled', filledAt: timestamp(172_900_000) });
+    assert.equal((await takeIn(then, [filled, late])).stop?.price, '90');
+    const earlier = filledAt(99, { ...lost, status: 'filled', filledAt: timestamp(2_000) });
+    assert.equal((await takeIn(then, [earlier, late])).stop, null, 'that was closed before');
+  });
+});
+
+describe('an entry that rests and is filled in part', () => {
+  const flat = { positionBefore: decimal(0) };
+  const points = (value: number) => ({ unit: 'points', value: decimal(value) }) as const;
+  const asks = {
+    stop: points(10),
+    trail: { distance: points(10), activateAt: null },
+    targets: [{ at: points(5), percent: decimal(50) }],
+  } as const;
+  const resting = filledAt(100, { ...order('resting', 1_000, 'executing'), ...flat });
+  const rests: Order = {
+    ...resting,
+    legs: resting.legs.map((leg) => ({ ...leg, filledAt: timestamp(2_000) })),
+    wish: { own: asks, fromFlat: asks },
+  };
+  const protect = {
+    ...{ ...order('protect', 0), legs: [], filledAt: timestamp(5_000) },
+    wish: { own: { timeStop: { seconds: 600 } }, fromFlat: {} },
+  } as unknown as Order;
+  const started = {
+    ...{
+      side: 'long',
+      wantedBy: ['resting'],
+      adopted: null,
+      heard: [],
+      stop: null,
+      targets: [],
+      trail: null,
+    },
+    ...{ breakEven: null, timeStopAt: null, legs: [] },
+  } as unknown as Protection;
+  const takeIn = (protection: Protection, orders: readonly Order[]) =>
+    takenIn(
+      { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      protection,
+      RULES,
+    );
+
+  for (const [end, ended] of [
+    ['is filled', filledAt(99, { ...rests, status: 'filled', filledAt: timestamp(9_000) })],
+    ['lapses', { ...rests, status: 'failed' }],
+  ] as const)
+    it(`loosens nothing and places nothing again when it ${end}, after a protect about something else`, async () => {
+      const first = await takeIn(started, [rests]);
+      assert.deepEqual([first.stop?.price, first.trail?.best, first.targets[0]?.price], ['90', '100', '105']);
+      const both = ['resting', 'protect'] as OrderId[];
+      const then = await takeIn({ ...first, wantedBy: both }, [rests, protect]);
+      assert.deepEqual([then.stop?.price, then.wantedBy], ['90', ['resting']]);
+      assert.notEqual(then.timeStopAt, null);
+      const moved: Protection = {
+        ...then,
+        stop: { price: decimal(120), kind: 'trailing_stop' },
+        trail: then.trail && { ...then.trail, best: decimal(130) },
+        targets: then.targets.map((each) => ({ ...each, isFilled: true })),
+      };
+      const known = await takeIn(moved, [ended as Order, protect]);
+      assert.deepEqual(known, { ...moved, wantedBy: [], heard: [] });
+    });
+
+  it('loosens no stop that followed the price, where its fill is known after what was sent after it', async () => {
+    const add = filledAt(110, { ...order('add', 3_000), positionBefore: decimal(1) });
+    const follows = { trail: { distance: points(10), activateAt: null } };
+    const adding: Order = { ...add, wish: { own: follows, fromFlat: follows } };
+    const first = await takeIn({ ...started, wantedBy: ['add' as OrderId] }, [adding]);
+    const moved: Protection = {
+      ...first,
+      ...{ wantedBy: ['resting' as OrderId], stop: { price: decimal(120), kind: 'trailing_stop' } },
+      trail: first.trail && { ...first.trail, best: decimal(130) },
+    };
+    const stop = { stop: points(10) };
+    const late = {
+      ...rests,
+      status: 'filled',
+      filledAt: timestamp(9_000),
+      wish: { own: stop, fromFlat: stop },
+    };
+    const known = await takeIn(moved, [late as Order, adding]);
+    assert.deepEqual([known.stop?.price, known.trail?.best], ['120', '130']);
+    assert.equal(known.adopted?.order, 'add');
+  });
+});
+
+describe('the only stop, where nobody knows whether an entry that asks for one was filled', () => {
+  const stop = { stop: { unit: 'price', value: decimal(90) } } as const;
+  const sent = { ...order('lost', 1_000, 'unknown'), positionBefore: decimal(0) };
+  const lost = {
+    ...{ ...sent, filledAt: null, wish: { own: stop, fromFlat: stop } },
+    legs: sent.legs.map((leg) => ({
+      ...leg,
+      status: 'unknown',
+      instrument: 'BTCUSDT',
+      clientOrderId: 'fe1',
+    })),
+  } as unknown as Order;
+  const isUndecided = async (orders: readonly Order[]) => {
+    const protection = {
+      ...{
+        side: 'long',
+        instrument: 'BTCUSDT',
+        wantedBy: orders.map(({ id }) => id),
+        adopted: null,
+        heard: [],
+      },
+      ...{ stop: null, targets: [], trail: null, breakEven: null, timeStopAt: null, legs: [] },
+    } as unknown as Protection;
+    return takingIn(
+      { orders: async () => orders },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      protection,
+      RULES,
+    );
+  };
+  it('stays for that one', async () => {
+    assert.equal((await isUndecided([lost])).isUndecided, true);
+  });
+  it('goes where its owner has said so since', async () => {
+    const removed = {
+      ...{ ...order('protect', 0), legs: [], filledAt: timestamp(5_000) },
+      wish: { own: { stop: 'none' }, fromFlat: { stop: 'none' } },
+    } as unknown as Order;
+    const { protection, isUndecided: is } = await isUndecided([lost, removed]);
+    assert.deepEqual([protection.stop, protection.wantedBy, is], [null, ['lost'], false]);
   });
 });
 
@@ -127,9 +301,53 @@ describe('an entry that was never filled', () => {
         ],
       },
       { symbol: 'X', tickSize: decimal(1) } as Instrument,
-      { side: 'long', wantedBy: ['never'], adopted: null, stop: null, legs: [] } as unknown as Protection,
+      {
+        side: 'long',
+        wantedBy: ['never'],
+        adopted: null,
+        heard: [],
+        stop: null,
+        legs: [],
+      } as unknown as Protection,
+      RULES,
     );
     assert.equal(taken.stop, null);
     assert.deepEqual(taken.wantedBy, []);
+  });
+});
+
+describe('an entry that adds to what has a stop', () => {
+  const asking = (price: number) => ({ stop: { unit: 'price', value: decimal(price) } }) as const;
+  const wish = (price: number) => ({ own: asking(price), fromFlat: asking(price) });
+  const opening: Order = {
+    ...filledAt(100, OPENING),
+    positionBefore: decimal(0),
+    wish: wish(95),
+  };
+  const add: Order = {
+    ...order('add', 2_000, 'placed'),
+    ...{ filledAt: null, positionBefore: decimal(1), wish: wish(90) },
+  };
+  const before = {
+    ...{ side: 'long', wantedBy: ['opening'], adopted: null, heard: [], stop: null, targets: [] },
+    ...{ trail: null, breakEven: null, timeStopAt: null, legs: [] },
+  } as unknown as Protection;
+  const takeIn = (protection: Protection, orders: readonly Order[], wantedBy: readonly string[]) =>
+    takenIn(
+      { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
+      { positions: async () => [HELD] },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      { ...protection, wantedBy: wantedBy as OrderId[] },
+      RULES,
+    );
+
+  it('leaves that one until something of it is filled, and then has its own', async () => {
+    const first = await takeIn(before, [opening], ['opening']);
+    assert.equal(first.stop?.price, '95');
+    const waiting = await takeIn(first, [opening, add], ['add']);
+    assert.equal(waiting.stop?.price, '95');
+    assert.deepEqual(waiting.wantedBy, ['add']);
+    const filled = await takeIn(waiting, [opening, filledAt(101, add)], waiting.wantedBy);
+    assert.equal(filled.stop?.price, '90');
   });
 });

@@ -443,4 +443,51 @@ describe('a message to a group', () => {
       [null, 'passed'],
     ]);
   });
+
+  test('is planned as an order of each member, with its factor and its own symbol, and nothing is sent', async (t) => {
+    const { world, first, group, traders, halt } = await openGroup(t, {
+      members: (index) => (index === 2 ? { factor: 0.5, symbols: { BTCUSDT: 'ETHUSDT' } } : {}),
+    });
+    await halt(traders[1] as Trader);
+    interface Planned {
+      readonly code?: string;
+      readonly legs: readonly { quantity: number }[];
+      readonly members:
+        | readonly {
+            trading_account_id: string;
+            plan: { text: string; legs: readonly { quantity: number }[] } | null;
+            error: { code: string } | null;
+          }[]
+        | null;
+    }
+    const order = { action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    const plan = (more: object) =>
+      world.as<Planned>(first, 'POST', '/trading/order/plan', { ...order, ...more });
+    const { status, body } = await plan({ group_id: group.id });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(
+      body.members?.map((each) => [each.trading_account_id, each.plan?.legs[0]?.quantity, each.error?.code]),
+      [
+        [traders[0]?.account.id, 1, undefined],
+        [traders[1]?.account.id, undefined, 'account_halted'],
+        [traders[2]?.account.id, 0.5, undefined],
+      ],
+    );
+    assert.match(body.members?.[2]?.plan?.text ?? '', /ETHUSDT/);
+    assert.equal(body.legs[0]?.quantity, 1);
+    assert.equal((await plan({ trading_account_id: first.account.id })).body.members, null);
+    for (const named of [{}, { group_id: group.id, trading_account_id: first.account.id }]) {
+      const refused = await plan(named);
+      assert.deepEqual([refused.status, refused.body.code], [400, 'request_invalid']);
+    }
+    const unknown = await plan({ group_id: first.account.id });
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'group_not_found']);
+    await world.as(first, 'PATCH', `/trading/groups/${group.id}`, { enabled: false });
+    const off = (await plan({ group_id: group.id })).body;
+    assert.deepEqual(
+      off.members?.map(({ error }) => error?.code),
+      ['group_disabled', 'group_disabled', 'group_disabled'],
+    );
+    assert.deepEqual(await world.orders(first), []);
+  });
 });

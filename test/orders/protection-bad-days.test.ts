@@ -108,8 +108,8 @@ test('a stop that expires there is placed again, and told as expired: nobody too
   assert.ok(told.includes('expired') && !told.includes('restored'), told.join());
 });
 
-test('a broker that lets a stop expire again and again is not asked for ever: the position is told as unprotected', async (t) => {
-  const { world, trader, standing, until, stops, byHand } = await openDesk(t);
+test('a broker that lets a stop expire again and again keeps none: the position is closed, as where it refuses one', async (t) => {
+  const { world, trader, standing, stops, byHand } = await openDesk(t);
   await world.send(trader, { stop_loss: 64_000 });
   for (let times = 0; times < 4; times++) {
     const [last] = await world.eventually(stops, ([only]) => only !== undefined);
@@ -121,8 +121,13 @@ test('a broker that lets a stop expire again and again is not asked for ever: th
         ([only]) => only !== undefined && only.client_order_id !== last?.client_order_id,
       );
   }
-  const told = await until((one) => one?.state === 'unprotected');
-  assert.match(told.reason ?? '', /expires at the broker again and again/);
+  const closes = () =>
+    world.as<{ items: { exit_reason: string | null }[] }>(trader, 'GET', '/trading/orders?source=protection');
+  const { body } = await world.eventually(closes, ({ body: { items } }) => items.length > 0);
+  assert.deepEqual(
+    body.items.map(({ exit_reason }) => exit_reason),
+    ['unprotected'],
+  );
   assert.deepEqual(await stops(), []);
 });
 

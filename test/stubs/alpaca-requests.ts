@@ -306,6 +306,12 @@ async function placingRefusal(
   const free = await freeOf(desk, entries, { symbol, side });
   if (free.isClosing && compare(quantity, subtract(free.held, free.kept)) > 0)
     return insufficient(symbol, quantity, free);
+  // Assumed until it is tried: no stop stands beside an order of the other side, at whatever price.
+  const isOpposed = entries.some(
+    (entry) => isOpenEntry(entry) && entry.symbol === symbol && entry.side !== side,
+  );
+  if (stop !== null && free.isClosing && isOpposed)
+    return refused(403, 40310000, 'potential wash trade detected. use complex orders');
   if (!isPair || stop === null) return null;
   if (!free.isClosing) return unfit('oco orders must be exit orders');
   const { bid, ask } = desk.office.quote(symbol);

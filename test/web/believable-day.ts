@@ -57,6 +57,8 @@ export interface Exchange {
   isAway: boolean;
   /** The credentials are not taken any more. */
   isClosed: boolean;
+  /** Whose account the credentials are of, by the exchange's own word; null: it tells nobody. */
+  owner: string | null;
   /** From now on, for everybody there. */
   setPrice(symbol: string, price: number): void;
   close(): Promise<void>;
@@ -92,6 +94,7 @@ export async function openExchange(dir: string, times: Times): Promise<Exchange>
   const exchange: Exchange = {
     isAway: false,
     isClosed: false,
+    owner: null,
     setPrice: (symbol, price) => void prices.set(symbol, price),
     behave(changed) {
       settings = { ...settings, ...changed };
@@ -105,6 +108,10 @@ export async function openExchange(dir: string, times: Times): Promise<Exchange>
       const first = await book();
       const broker: Broker = {
         ...first,
+        async verify(...asked) {
+          const fitness = await first.verify(...asked);
+          return exchange.owner === null ? fitness : { ...fitness, identity: exchange.owner };
+        },
         async resolve(...asked) {
           const found = await first.resolve(...asked);
           return 'rejection' in found ? found : asPerpetual(found);

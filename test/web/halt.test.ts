@@ -52,6 +52,16 @@ describe("the kill switch's buttons", () => {
     );
   });
 
+  it('say what rests and is taken back', () => {
+    const resting = { ...choice('Bybit main', [LONG]), resting: 2 };
+    assert.equal(haltWords([resting]), 'Halt Bybit main, take back 2 resting entries');
+    assert.equal(closeWords([resting]), 'Close 1 position and halt Bybit main, take back 2 resting entries');
+    assert.equal(
+      haltWords([{ ...choice('Bybit main', []), resting: 1 }]),
+      'Halt Bybit main, take back 1 resting entry',
+    );
+  });
+
   it('stand beside what each account holds', () => {
     assert.equal(holdingInWords([LONG, GONE, SHORT]), 'long 0.2 BTCUSDT.P, short 1 TXF1!');
     assert.equal(holdingInWords([GONE]), 'flat');
@@ -70,6 +80,14 @@ describe('what became of a halt', () => {
       tone: 'good',
       text: 'Halted, and 1 position closed.',
     });
+  });
+
+  it('counts the entries that were taken back', () => {
+    const flatten = { closed: [], left: [], cancelled: 2, cancel_error: null };
+    assert.equal(
+      outcomeOf({ orders: [closed], flatten, flatten_error: null }, { flatten: true }).text,
+      'Halted, 2 entries taken back, and 1 position closed.',
+    );
   });
 
   it('is red where a close is not confirmed, in the words of the service', () => {

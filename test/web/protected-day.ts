@@ -14,16 +14,22 @@ export interface Exchanges {
   readonly bybit: Exchange;
   readonly okx: Exchange;
   readonly gate: Exchange;
+  readonly bitget: Exchange;
 }
 
 /** Each of them in a folder of its own. */
 export async function openExchanges(dirOf: (name: string) => string): Promise<Exchanges> {
   const open = (name: string) => openExchange(dirOf(name), NOW);
-  return { bybit: await open('bybit'), okx: await open('okx'), gate: await open('gate') };
+  return {
+    bybit: await open('bybit'),
+    okx: await open('okx'),
+    gate: await open('gate'),
+    bitget: await open('bitget'),
+  };
 }
 
-export const protectedParts = ({ bybit, okx, gate }: Exchanges): Parts => ({
-  brokers: { bybit: bybit.open, okx: okx.open, gate: gate.open },
+export const protectedParts = ({ bybit, okx, gate, bitget }: Exchanges): Parts => ({
+  brokers: { bybit: bybit.open, okx: okx.open, gate: gate.open, bitget: bitget.open },
 });
 
 interface Shown {
@@ -44,6 +50,8 @@ export interface ProtectedDay {
   readonly entry: string;
   readonly restored: string;
   readonly bare: string;
+  /** Nobody looks after it. */
+  readonly left: string;
   readonly stopped: string;
 }
 
@@ -57,7 +65,10 @@ const opened = (action: 'buy' | 'sell', symbol: string, quantity: number) => ({
   prev_market_position_size: 0,
 });
 
-export async function playProtected(stage: Stage, { bybit, okx, gate }: Exchanges): Promise<ProtectedDay> {
+export async function playProtected(
+  stage: Stage,
+  { bybit, okx, gate, bitget }: Exchanges,
+): Promise<ProtectedDay> {
   const prices = {
     BTCUSDT: 65_500,
     ETHUSDT: 3_168.44,
@@ -161,6 +172,15 @@ export async function playProtected(stage: Stage, { bybit, okx, gate }: Exchange
   await stage.call(`/trading/protections/${unwatched}/look`, { method: 'POST' });
   await stage.call(`/trading/accounts/${former.id}/verify`, { method: 'POST' }).catch(() => {});
 
+  bitget.owner = 'the first';
+  const moved = await makeReal(stage, 'Bitget small', 'bitget');
+  await stage.signal(moved, {
+    ...{ ...opened('buy', 'ADAUSDT.P', 2_000), stop_loss: '4%', take_profit: '6%' },
+  });
+  const left = await stands(moved, 'ADAUSDT.P');
+  bitget.owner = 'another';
+  await stage.call(`/trading/accounts/${moved.id}/verify`, { method: 'POST' });
+
   bybit.behave({ protection: 'refuse' });
   await stage.signal(main, { ...opened('buy', 'SOLUSDT.P', 40), stop_loss: 139.9, take_profit: 147 });
   const bare = await until(main, 'SOLUSDT.P', ({ state }) => state === 'unprotected');
@@ -175,6 +195,7 @@ export async function playProtected(stage: Stage, { bybit, okx, gate }: Exchange
     entry: orderOf('BTCUSDT.P', 'webhook'),
     restored,
     bare,
+    left,
     stopped: orderOf('ETHUSDT', 'protection'),
   };
 }

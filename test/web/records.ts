@@ -45,6 +45,7 @@ export const orderSummary = (given: Partial<Order>): Order => ({
   stop_price: null,
   time_in_force: null,
   expires_at: null,
+  entry_id: null,
   exit_reason: null,
   caused_by: null,
   unprotected_ms: null,

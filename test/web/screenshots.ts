@@ -1,8 +1,8 @@
-// npm run screenshots: pictures of every page with data, empty, loading and in trouble, light and dark, on a desktop
-// and on a phone, in screenshots/. To be looked at: no machine says whether a page is ugly. With names (`-- today story`) of those alone;
+// npm run screenshots: pictures of every page with data, empty, loading and in trouble, light and dark, from a phone's
+// width to a wide desktop's, in screenshots/. To be looked at: no machine says whether a page is ugly. With names (`-- today story`) of those alone;
 // with `-- --readme` the two that open the README, in docs/pictures/.
 //
-// A page is opened once for each state and pictured in its four looks: the same page has to stand in all of them.
+// A page is opened once for each state and pictured in all its looks: the same page has to stand in all of them.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +20,13 @@ const IN_README = new Set(['today', 'story']);
 const wanted = process.argv.slice(2);
 const isForReadme = wanted.includes('--readme');
 const THEMES = ['light', 'dark'] as const;
-const DEVICES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+const BOTH_ENDS = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+const DEVICES = {
+  ...BOTH_ENDS,
+  tablet: { width: 768, height: 1024 },
+  laptop: { width: 1024, height: 768 },
+  wide: { width: 1920, height: 1080 },
+} as const;
 /** Pictures that are taken side by side. */
 const LANES = 3;
 /** Skeletons show themselves after 300 ms. */
@@ -58,7 +64,8 @@ function looksOf({ name, state }: Sitting) {
     return [
       { viewport: DEVICES.desktop, colorScheme: THEMES[0], file: join(README_PICTURES, `${name}.png`) },
     ];
-  return Object.entries(DEVICES).flatMap(([device, viewport]) =>
+  // What waits or has failed looks much the same in between.
+  return Object.entries(state ? BOTH_ENDS : DEVICES).flatMap(([device, viewport]) =>
     THEMES.map((colorScheme) => {
       const words = [name, state, colorScheme, device].filter((word) => word !== undefined);
       return { viewport, colorScheme, file: join(PICTURES, `${words.join('-')}.png`) };
@@ -162,7 +169,7 @@ async function loggedIn(
 const isWanted = ({ name, state }: Sitting): boolean =>
   isForReadme ? IN_README.has(name) && !state : wanted.length === 0 || wanted.includes(name);
 
-const NOBODY = { lab: '', entry: '', restored: '', bare: '', stopped: '' };
+const NOBODY = { lab: '', entry: '', restored: '', bare: '', left: '', stopped: '' };
 
 const isApart = (name: string): boolean => protectedOnes(NOBODY).some((sitting) => sitting.name === name);
 

@@ -149,8 +149,11 @@ export const protectedOnes = ({
   entry,
   restored,
   bare,
+  left,
   stopped,
-}: Readonly<Record<'lab' | 'entry' | 'restored' | 'bare' | 'stopped', string>>): readonly Sitting[] => [
+}: Readonly<
+  Record<'lab' | 'entry' | 'restored' | 'bare' | 'left' | 'stopped', string>
+>): readonly Sitting[] => [
   { name: 'positions-protected', path: '/positions' },
   {
     name: 'protect-move',
@@ -177,6 +180,8 @@ export const protectedOnes = ({
   { name: 'story-stopped', path: `/orders/${stopped}` },
   { name: 'protection-restored', path: `/protections/${restored}` },
   { name: 'protection-unprotected', path: `/protections/${bare}` },
+  { name: 'protection-left', path: `/protections/${left}` },
+  { name: 'protect-left', path: '/positions', pose: (page) => openDrawer(page, 'ADAUSDT'), isOver: true },
   { name: 'trade-protected', path: '/', pose: tradeProtected, isOver: true },
   { name: 'account-protection', path: `/accounts/${lab}` },
 ];

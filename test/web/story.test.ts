@@ -273,6 +273,20 @@ test('each line says what was understood of it', () => {
   assert.equal(meaningOf('action', signal({}), known).words, '');
 });
 
+test('each line of an entry with a price does, and its stop is set by its first fill', () => {
+  const armed = { id: null, state: 'armed', stop_loss: null, take_profit: [] };
+  const known = { gap: null, maxAgeSeconds: 300, instrument: null, protection: armed as never };
+  const priced = { limit_price: 59_000, stop_price: null, time_in_force: 'gtc', expires_in: 7_200 };
+  const read = signal({ understood: { action: 'buy', symbol: 'BTCUSDT', quantity: 1, ...priced } });
+  const said = (name: string) => meaningOf(name, read, known).words;
+  assert.equal(said('limit_price'), 'fills at 59,000 or better');
+  assert.equal(said('stop_price'), '');
+  assert.equal(said('time_in_force'), 'gtc');
+  assert.equal(said('expires_in'), 'taken back after 2 h 0 min');
+  assert.equal(said('id'), 'its name: the next entry of it takes its place');
+  assert.equal(said('stop_loss'), 'set by its first fill');
+});
+
 test('the curl is one that a shell takes, without secret and time, whatever is in the message', () => {
   const members = membersOf(MESSAGE) ?? [];
   const command = curlOf('https://fillpath.example.com/webhook/wh_x/order', members, []);

@@ -3,6 +3,14 @@ import { describe, it } from 'node:test';
 import { answered, type Keep, leavesOpen, press, unanswered } from '../../web/pages/trade/intent.ts';
 import { offered } from '../../web/pages/trade/offered.ts';
 import {
+  AT_MARKET,
+  kindsFor,
+  type Pricing,
+  pricingOf,
+  pricingProblems,
+  timesFor,
+} from '../../web/pages/trade/pricing.ts';
+import {
   buttonWords,
   countable,
   driftWarning,
@@ -26,6 +34,7 @@ const fields: Fields = {
   counts: 'units',
   kind: 'entry',
   simulation: false,
+  pricing: AT_MARKET,
   protection: asksNothing(),
 };
 const wish = wishOf(fields) as Wish;
@@ -87,6 +96,78 @@ describe('the order that the fields make', () => {
     assert.equal(readQuantity('.5'), 0.5);
     for (const text of ['1e3', '-1', '+1', '1,5', '1 000', '0x10', 'Infinity', '\u0661'])
       assert.equal(readQuantity(text), null, text);
+  });
+});
+
+describe('the price that an entry waits for', () => {
+  const limit: Pricing = { ...AT_MARKET, kind: 'limit', limit: '64200.5' };
+  const sent = (pricing: Pricing) => wishOf({ ...fields, pricing });
+
+  it('is sent with the entry, and only what is not the usual', () => {
+    assert.deepEqual(sent(limit), { ...wish, limit_price: 64_200.5 });
+    const all: Pricing = {
+      ...{ kind: 'stop limit', limit: '61100', stop: '61000', inForce: 'day', lasts: '90', unit: 'minutes' },
+      name: ' Long dip ',
+    };
+    assert.deepEqual(sent(all), {
+      ...wish,
+      limit_price: 61_100,
+      stop_price: 61_000,
+      time_in_force: 'day',
+      expires_in: 5_400,
+      id: 'Long dip',
+    });
+    assert.deepEqual(sent({ ...limit, lasts: '1', unit: 'days' }), sent(limit), 'a day is the usual');
+    // What is over at once does not expire.
+    assert.deepEqual(sent({ ...limit, inForce: 'ioc', lasts: '5' }), {
+      ...wish,
+      limit_price: 64_200.5,
+      time_in_force: 'ioc',
+    });
+  });
+
+  it('is of an entry alone', () => {
+    assert.deepEqual(wishOf({ ...fields, kind: 'exit', pricing: limit }), { ...wish, order_type: 'exit' });
+  });
+
+  it('makes no order while it is missing or wrong', () => {
+    assert.equal(sent({ ...limit, limit: '' }), null);
+    assert.equal(sent({ ...limit, limit: '-1' }), null);
+    assert.equal(sent({ ...limit, kind: 'stop limit' }), null, 'the stop is missing');
+    for (const lasts of ['0', 'soon', '31', '0.0001']) assert.equal(sent({ ...limit, lasts }), null, lasts);
+    assert.match(pricingProblems({ ...limit, limit: '64,200' }, null).limit ?? '', /decimal point/);
+    assert.equal(pricingProblems(limit, 0.25).limit, null);
+    assert.equal(pricingProblems(limit, 1).limit, 'In steps of 1.');
+  });
+
+  it('comes back into the fields as it was sent', () => {
+    for (const pricing of [
+      limit,
+      { ...limit, lasts: '90', unit: 'minutes', name: 'a' } as const,
+      { ...limit, kind: 'stop', limit: '', stop: '61000', lasts: '2', unit: 'hours' } as const,
+    ]) {
+      const made = sent(pricing) as Wish;
+      assert.deepEqual(wishOf(fieldsOf(made)), made);
+      assert.deepEqual(pricingOf(made), pricing);
+    }
+  });
+
+  it('is said on the button', () => {
+    const entry = plan([leg('entry', 'sell', 1.5)]);
+    assert.equal(buttonWords(sent(limit) as Wish, entry), 'Sell 1.5 BTCUSDT.P at 64,200.5 or better');
+    assert.equal(
+      wishInWords(sent({ ...limit, kind: 'stop', stop: '61000' }) as Wish),
+      'sell 1.5 BTCUSDT.P at the market once 61,000 is reached',
+    );
+  });
+
+  it('is offered as far as the broker takes it', () => {
+    assert.deepEqual(kindsFor({ stop_entries: true, time_in_force: [] }), ['market']);
+    assert.deepEqual(kindsFor({ stop_entries: false, time_in_force: ['gtc'] }), ['market', 'limit']);
+    const stop: Pricing = { ...limit, kind: 'stop' };
+    const able = { stop_entries: true, time_in_force: ['gtc', 'ioc', 'fok'] as const };
+    assert.deepEqual(timesFor(limit, able), ['gtc', 'ioc', 'fok']);
+    assert.deepEqual(timesFor(stop, able), ['gtc']);
   });
 });
 

@@ -73,6 +73,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   wantedBy: [],
   setBy: 'o' as OrderId,
   adopted: null,
+  heard: [],
   stop: { price: decimal(90), kind: 'stop_loss' },
   targets: [],
   trail: null,

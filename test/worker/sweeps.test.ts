@@ -9,7 +9,7 @@ import { sql } from '../../src/data/engine/db.ts';
 import { putOffProtections } from '../../src/data/orders/protections.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
-import { createSweepTurns } from '../../src/worker/lane/sweep-turns.ts';
+import { createSweepTurns, mostUrgentFirst } from '../../src/worker/lane/sweep-turns.ts';
 import { discretion } from '../../src/worker/line/discretion.ts';
 import { currentErrand, type Errand, onErrand } from '../../src/worker/line/errand.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
@@ -174,7 +174,15 @@ describe('A look at what protects positions', () => {
   const ACCOUNT = 'one' as AccountId;
   const NOW = Date.parse('2026-11-17T12:00:00Z');
   const STANDING = {
-    ...{ state: 'standing', wantedBy: [], closesFor: null, suspendedAt: null, legs: [], timeStopAt: null },
+    ...{
+      state: 'standing',
+      wantedBy: [],
+      heard: [],
+      closesFor: null,
+      suspendedAt: null,
+      legs: [],
+      timeStopAt: null,
+    },
     ...{ trail: null, breakEven: null, targets: [], stop: null, seenAt: null, unprotectedSince: null },
     dueAt: timestamp(NOW),
   } as unknown as Protection;
@@ -246,6 +254,25 @@ describe('A look at what protects positions', () => {
     });
     assert.equal(await take(since(9)), 'looked');
     assert.equal(await take(since(11)), 'waits');
+  });
+
+  test('… also where what it had opened was protected, and closed so long ago', async () => {
+    const { take } = openTurns();
+    const order = ['order' as OrderId];
+    const closed = { wantedBy: order, heard: order, seenAt: timestamp(NOW - 11 * MINUTE_MS) };
+    assert.equal(await take({ ...closed, seenAt: timestamp(NOW - 9 * MINUTE_MS) }), 'looked');
+    assert.equal(await take({ ...closed, wantedBy: [...order, 'next' as OrderId] }), 'looked');
+    assert.equal(await take(closed), 'waits');
+  });
+
+  test('comes first to what nobody has looked at yet, then to what is refused again and again, then to what stands', () => {
+    const all = [
+      { ...STANDING, id: 'stands' },
+      { ...STANDING, id: 'refused', state: 'unprotected' as const },
+      { ...STANDING, id: 'new', state: 'armed' as const },
+    ];
+    const order = mostUrgentFirst(all, ({ id }) => id !== 'new').map(({ id }) => id);
+    assert.deepEqual(order, ['new', 'refused', 'stands']);
   });
 
   test('is not made for an order in another symbol; and what is put off is nobody’s to claim', async (t) => {

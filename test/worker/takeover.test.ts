@@ -303,3 +303,26 @@ describe('A host with many users', () => {
     assert.equal(surplus(100, [{ id: 'a', workers: 0, draining: true }]), null);
   });
 });
+
+test('A user whose worker has ended while the store was away is free for the next one as soon as the store is back', async (t) => {
+  const store = sharedStore();
+  let isAway = true;
+  const reached: Store = {
+    ...store,
+    async releaseLease(...lease) {
+      if (isAway) throw new StoreUnavailable('Redis did not answer in time');
+      return store.releaseLease(...lease);
+    },
+  };
+  const { workers, lines } = openHost(t, reached);
+  const { pool } = openWays(t, store);
+  const user = newUser();
+  assert.equal(await pool.ensure(user), true);
+  workers[0]?.end();
+  await until(() => lines.some(({ msg }) => msg === 'a lease was not given back yet'));
+  assert.notEqual(await pool.hostOf(user), null);
+  isAway = false;
+  await until(async () => (await pool.hostOf(user)) === null);
+  assert.equal(await pool.ensure(user), true);
+  assert.equal(workers.length, 2);
+});

@@ -73,11 +73,31 @@ export const instrumentOf = (id: string, symbol: string) =>
     ...ASKED_OF_BROKERS,
   });
 
+/** More than the least of any instrument comes to. */
+const SIZED_BY = 1_000_000;
+
+/** The price of now, for what is not held. No answer gives it alone: an order of so much money is planned with it, and not sent. */
+export const priceNow = (id: string, symbol: string, { simulation }: { readonly simulation: boolean }) =>
+  queryOptions({
+    queryKey: ['prices', id, symbol, simulation],
+    queryFn: ({ signal }) =>
+      through(signal, async () => {
+        const body = {
+          ...({ trading_account_id: id, symbol, simulation, action: 'buy', order_type: 'entry' } as const),
+          ...{ quantity: SIZED_BY, quantity_type: 'cash' },
+        };
+        const { sizing } = await read(api.POST('/trading/order/plan', { body, signal }));
+        return sizing?.price ?? null;
+      }),
+    ...ASKED_OF_BROKERS,
+  });
+
 /** Makes way: whatever brokers have not answered yet is asked again later. */
 export async function leaveOffAsking(client: QueryClient): Promise<void> {
   await Promise.all([
     client.cancelQueries({ queryKey: ['positions'] }),
     client.cancelQueries({ queryKey: ['balance'] }),
     client.cancelQueries({ queryKey: ['symbols'] }),
+    client.cancelQueries({ queryKey: ['prices'] }),
   ]);
 }

@@ -5,6 +5,7 @@ import { minus, plus } from './exact.ts';
 import { figure, heldInWords } from './numbers.ts';
 import { CLOSED } from './protection/words.ts';
 import { reasonOf } from './reasons.ts';
+import { isResting, takenBackBy, whereInWords } from './resting/words.ts';
 
 type Schemas = components['schemas'];
 export type Signal = Schemas['SignalSummary'];
@@ -117,22 +118,38 @@ export function orderHappened(order: Order): Happened {
         code: null,
       };
     case 'placed':
+      if (isResting(order))
+        return {
+          text: `${moved ? `${moved}, the entry waits` : 'Waits'} ${whereInWords(order)}`,
+          code: null,
+        };
       return { text: moved ? `${moved}, the rest is placed` : 'Placed, nothing is filled yet', code: null };
     case 'partially_filled':
-      return { text: `${moved ?? 'Partly filled'} so far`, code };
+      return {
+        text: `${moved ?? 'Partly filled'} so far${isResting(order) ? `, the rest waits ${whereInWords(order)}` : ''}`,
+        code,
+      };
     case 'filled':
       return { text: `${moved ?? 'Filled'}${closedWhy(order)}`, code };
     case 'done':
+      if (order.action === 'cancel') return { text: 'Took back what rested', code };
       if (order.action === 'protect') return { text: 'What protects it was changed', code };
       return { text: alreadyThere(order), code };
     case 'unknown':
       if (waitedInBackup(order)) return { text: why ?? 'Whether it was traded is not known', code };
       return { text: `${moved ? `${moved}; then the` : 'The'} broker’s answer was lost`, code };
-    default:
+    default: {
+      const back = takenBackBy(order.error);
+      if (back)
+        return {
+          text: moved ? `${moved}; the rest was taken back: ${back.why}` : `Taken back: ${back.why}`,
+          code,
+        };
       return {
         text: moved ? `${moved}; ${lower(why ?? order.status)}` : (why ?? capital(order.status)),
         code,
       };
+    }
   }
 }
 

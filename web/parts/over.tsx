@@ -25,6 +25,15 @@ export interface TradeDraft {
   readonly counts?: QuantityType;
   readonly orderType?: 'entry' | 'exit';
   readonly simulation?: boolean;
+  /** What the entry waits for, and for how many seconds. */
+  readonly limitPrice?: number;
+  readonly stopPrice?: number;
+  readonly timeInForce?: 'gtc' | 'day' | 'ioc' | 'fok';
+  readonly expiresIn?: number;
+  /** The `id` of an entry that rests: this one takes its place. */
+  readonly name?: string;
+  /** That one asked for a stop or a target, which nobody carries over. */
+  readonly dropsProtection?: boolean;
 }
 
 /** Whose protection is set, moved or removed. */

@@ -106,15 +106,20 @@ async function verify(
   if (isDenial(verdict)) return verdict;
   const now = deps.clock.now();
   if ('verified' in verdict) {
+    const { noted, isOther } = await identified(deps, owner, account, verdict.identity);
     // Of these very credentials: others may have been stored while the broker was asked.
     const lost = await deps.db.commit([
       changeAccountAt(account.id, verdict.verified, {
         credentials: { verified: true, at: timestamp(now), warnings: verdict.warnings },
       }),
-      ...(await identified(deps, owner, account, verdict.identity)),
+      ...noted,
       audit(owner.context, { ...verification(owner, account), failure: null }, now),
     ]);
     if (lost !== null) return deny('account_changed');
+    if (isOther)
+      await deps.mailbox
+        .tell(owner.id, { kind: 'recover', accountId: account.id, isOther })
+        .catch(() => undefined);
     // What nobody looked after until now.
     await deps.mailbox.tell(owner.id, { kind: 'recover' }).catch(() => undefined);
     return { warnings: verdict.warnings };

@@ -21,24 +21,32 @@ export interface OtherAccountDeps {
 const REASON =
   'The credentials are of another account at the broker: what stands at the former account stands there, and nobody looks after it.';
 
-/** In the unit that says that they are good. `identity`: the broker's own name of the account, where it tells one. */
+interface Identified {
+  /** In the unit that says that they are good. */
+  readonly noted: readonly Statement[];
+  /** They are of another account than those before. */
+  readonly isOther: boolean;
+}
+
+/** `identity`: the broker's own name of the account, where it tells one. */
 export async function identified(
   { db, clock }: OtherAccountDeps,
   owner: Owner,
   { id }: Pick<Account, 'id'>,
   identity: string | undefined,
-): Promise<Statement[]> {
-  if (identity === undefined) return [];
+): Promise<Identified> {
+  if (identity === undefined) return { noted: [], isOther: false };
   const [before, now] = [await brokerIdentity(db, id), hashed(id, identity)];
-  if (before === now) return [];
-  if (before === null) return [noteIdentity(id, now)];
+  if (before === now) return { noted: [], isOther: false };
+  if (before === null) return { noted: [noteIdentity(id, now)], isOther: false };
   const left = (await keptProtections(db, owner.id, id)).filter(({ simulation }) => !simulation);
   const at = clock.now();
-  return [
+  const noted = [
     noteIdentity(id, now),
     leaveProtections(REASON, timestamp(at), id, { isReal: true }),
     ...left.map((protection) => told(owner, protection, at)),
   ];
+  return { noted, isOther: true };
 }
 
 /** Compared, and never shown. */

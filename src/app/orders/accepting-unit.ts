@@ -5,11 +5,56 @@ import { accountStands } from '../../data/accounts/account-stands.ts';
 import { inOne, type Statement } from '../../data/engine/db.ts';
 import { countOrders } from '../../data/orders/limits.ts';
 import { insertOrder } from '../../data/orders/orders.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import type { GroupId, OrderId } from '../../domain/ids.ts';
 import { isEntry, type Plans } from '../../domain/orders/entitlement.ts';
-import type { Order } from '../../domain/orders/order.ts';
-import { audit } from '../audit/audit.ts';
-import { planOf } from './entitled.ts';
-import type { NewOrder } from './place-order.ts';
+import type {
+  Action,
+  Order,
+  OrderIntent,
+  OrderType,
+  SignalNotes,
+  Source,
+} from '../../domain/orders/order.ts';
+import type { AskedPrice } from '../../domain/orders/priced.ts';
+import type { Sizing } from '../../domain/orders/sizing.ts';
+import type { OrderWish } from '../../domain/protection/wish.ts';
+import { audit, type RequestContext } from '../audit/audit.ts';
+import { type Placing, planOf } from './entitled.ts';
+
+export interface NewOrder extends Placing {
+  readonly source: Source;
+  readonly simulation: boolean;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  /** Where that counts something else than units. */
+  readonly sizing?: Sizing | null;
+  /** What its entry waits for; without it, it is at the market. */
+  readonly priced?: AskedPrice | null;
+  readonly notes?: SignalNotes;
+  /** What is to protect what it opens, or what is held. */
+  readonly wish?: OrderWish | undefined;
+  /** Whose signal it came from. */
+  readonly groupId?: GroupId | undefined;
+  /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
+  readonly isUnproven?: boolean;
+  /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
+  readonly isUncounted?: boolean;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+  /** Of a real webhook order. */
+  readonly fingerprint: string | null;
+  /**
+   * Where it cannot be queued it is taken back, and refused. Otherwise it stands, and is executed once it is found: a fingerprint
+   * that was taken stays taken, and the kill switch's closes are to be made, however late.
+   */
+  readonly isTakenBack?: boolean;
+  /** What the order claims besides, each guarded by its own name. */
+  claims(order: OrderId): readonly Statement[];
+}
 
 export interface Accepted {
   readonly asked: NewOrder;

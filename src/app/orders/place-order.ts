@@ -6,33 +6,20 @@ import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../.
 import { takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';
 import { findOrder } from '../../data/orders/orders.ts';
 import type { Limits } from '../../data/orders/targets.ts';
-import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { type GroupId, type OrderId, timestamp } from '../../domain/ids.ts';
+import { type OrderId, timestamp } from '../../domain/ids.ts';
 import { isEntry, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
-import {
-  type Action,
-  NO_NOTES,
-  type Order,
-  type OrderIntent,
-  type OrderType,
-  passed,
-  type SignalNotes,
-  type Source,
-} from '../../domain/orders/order.ts';
-import { type AskedPrice, pricedOf } from '../../domain/orders/priced.ts';
-import type { Sizing } from '../../domain/orders/sizing.ts';
+import { NO_NOTES, type Order, passed } from '../../domain/orders/order.ts';
+import { pricedOf } from '../../domain/orders/priced.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
-import type { OrderWish } from '../../domain/protection/wish.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
 import type { Pool } from '../../worker/host/pool.ts';
-import type { RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { protectionFor } from '../protection/read-protections.ts';
-import { type Accepted, acceptingUnit, isCounted } from './accepting-unit.ts';
+import { type Accepted, acceptingUnit, isCounted, type NewOrder } from './accepting-unit.ts';
 import { answerOf } from './await-answer.ts';
 import type { Changes } from './changes.ts';
 import { type Placing, refusalOf } from './entitled.ts';
@@ -50,40 +37,6 @@ export interface PlaceOrderDeps {
   readonly exitDeadlineMs: number;
   readonly changes: Pick<Changes, 'ofOrder'>;
   readonly tracing: Pick<Tracing, 'during'>;
-}
-
-export interface NewOrder extends Placing {
-  readonly source: Source;
-  readonly simulation: boolean;
-  readonly action: Action;
-  readonly orderType: OrderType | null;
-  readonly intent: OrderIntent;
-  readonly symbol: string;
-  readonly quantity: Decimal;
-  /** Where that counts something else than units. */
-  readonly sizing?: Sizing | null;
-  /** What its entry waits for; without it, it is at the market. */
-  readonly priced?: AskedPrice | null;
-  readonly notes?: SignalNotes;
-  /** What is to protect what it opens, or what is held. */
-  readonly wish?: OrderWish | undefined;
-  /** Whose signal it came from. */
-  readonly groupId?: GroupId | undefined;
-  /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
-  readonly isUnproven?: boolean;
-  /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
-  readonly isUncounted?: boolean;
-  readonly arrivedAt: number;
-  readonly context: RequestContext;
-  /** Of a real webhook order. */
-  readonly fingerprint: string | null;
-  /**
-   * Where it cannot be queued it is taken back, and refused. Otherwise it stands, and is executed once it is found: a fingerprint
-   * that was taken stays taken, and the kill switch's closes are to be made, however late.
-   */
-  readonly isTakenBack?: boolean;
-  /** What the order claims besides, each guarded by its own name. */
-  claims(order: OrderId): readonly Statement[];
 }
 
 interface LoneOrder extends NewOrder {

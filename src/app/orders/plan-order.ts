@@ -172,7 +172,9 @@ export const draftedBy = (signal: Signal, simulation: boolean, factor: Decimal):
 
 export interface PlanRequest {
   readonly userId: UserId;
-  readonly accountId: string;
+  /** Of one of both. */
+  readonly accountId: string | undefined;
+  readonly groupId: string | undefined;
   readonly action: Action;
   readonly orderType: OrderType | null;
   readonly symbol: string;
@@ -182,27 +184,41 @@ export interface PlanRequest {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Of a manual order. */
-export async function planDashboardOrder(
-  deps: AskDeps & Pick<PlaceOrderDeps, 'clock' | 'db'>,
-  { userId, accountId, action, orderType, fields, ...order }: PlanRequest,
-): Promise<OrderPlan | Denial> {
+/** What is asked for, before it is known of whom. */
+export function readPlanned({
+  action,
+  orderType,
+  symbol,
+  quantity,
+  simulation,
+  fields,
+}: PlanRequest): Omit<Drafted, 'source' | 'factor'> | Denial {
   const mapped = mapAction(action, orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
   const pricing = readPriced(fields, { ...mapped, action });
   if ('problem' in pricing) return deny('request_invalid', { detail: pricing.problem });
   const asked = readAsked(fields, mapped);
   if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
-  const counts = readQuantityType(fields.quantity_type, { ...mapped, quantity: order.quantity });
+  const counts = readQuantityType(fields.quantity_type, { ...mapped, quantity });
   if ('problem' in counts) return deny('request_invalid', { detail: counts.problem });
-  const account = await ownAccount(deps, userId, accountId);
-  if (isDenial(account)) return account;
   const { protection } = asked;
   const { intent, priced } = pricing;
-  const asking = { ...mapped, ...order, intent, quantityType: counts.type, protection, priced };
+  const order = { action, symbol, quantity, simulation, notes: NO_NOTES };
+  return { ...mapped, ...order, intent, quantityType: counts.type, protection, priced };
+}
+
+/** Of a manual order. */
+export async function planDashboardOrder(
+  deps: AskDeps & Pick<PlaceOrderDeps, 'clock' | 'db'>,
+  request: PlanRequest & { readonly accountId: string },
+): Promise<OrderPlan | Denial> {
+  const asking = readPlanned(request);
+  if (isDenial(asking)) return asking;
+  const account = await ownAccount(deps, request.userId, request.accountId);
+  if (isDenial(account)) return account;
   const refusal = askedRefusal(account, asking);
   if (refusal) return refusal;
-  return planFor(deps, account, { source: 'dashboard', action, ...asking, factor: ONE, notes: NO_NOTES });
+  return planFor(deps, account, { source: 'dashboard', ...asking, factor: ONE });
 }
 
 const LIFE_MS = 60_000;

@@ -82,15 +82,10 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
   ];
   const day = await readDay(deps.db, user.id, from);
   const marks = Map.groupBy(
-    await signalMarks(
-      db,
-      user.id,
-      accounts.map(({ id }) => id),
-      {
-        since: from,
-        limit: Math.max(1, Math.min(MOST_MARKS, Math.floor(MOST_MARKS_IN_ALL / accounts.length))),
-      },
-    ),
+    await signalMarks(db, user.id, accounts, {
+      since: from,
+      limit: Math.max(1, Math.min(MOST_MARKS, Math.floor(MOST_MARKS_IN_ALL / accounts.length))),
+    }),
     ({ accountId }) => accountId,
   );
   const { todo, unresolved, ended } = await readTroubles(deps, user, { accounts, strategies, from, now });
@@ -289,7 +284,7 @@ async function accountTroubles(db: Db, user: UserId, { accounts }: Standing) {
     const since = state === 'missing' ? account.createdAt : account.credentialsCheckedAt;
     const refused =
       state === 'refused' && since !== null
-        ? await countRefused(db.lists, user, account.id, { code: 'credentials_not_verified', since })
+        ? await countRefused(db.lists, user, account, { code: 'credentials_not_verified', since })
         : 0;
     troubles.push(
       credentialsTrouble(account, { state, since, refused, wereGood: account.credentialsRefused }),
@@ -297,7 +292,7 @@ async function accountTroubles(db: Db, user: UserId, { accounts }: Standing) {
     );
     const { silenceAfter, silenceToldAt } = account;
     if (silenceAfter === null || silenceToldAt === null) continue;
-    const { last, next } = await signalsAround(db.lists, user, account.id, silenceToldAt);
+    const { last, next } = await signalsAround(db.lists, user, account, silenceToldAt);
     if (next === null) {
       const lastAt = last ?? account.createdAt;
       troubles.push(silence(account, { since: silenceToldAt, lastAt, silenceAfter }));

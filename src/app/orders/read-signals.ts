@@ -1,7 +1,8 @@
 // What a user can see of what arrived at their webhooks.
 
 import type { Db } from '../../data/engine/db.ts';
-import { findSignal, type ListedSignal, listSignals, type SignalFilter } from '../../data/orders/signals.ts';
+import type { SignalFilter } from '../../data/orders/signal-search.ts';
+import { findSignal, type ListedSignal, listSignals } from '../../data/orders/signals.ts';
 
 export type { SignalFilter };
 

@@ -19,6 +19,7 @@ import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, type RateLimit } from '../identity/access.ts';
 import { wishOf } from '../protection/wished.ts';
+import type { NewOrder } from './accepting-unit.ts';
 import type { Findings, Whose } from './arrived-signal.ts';
 import {
   type Addressed,
@@ -46,13 +47,7 @@ import {
 import { type Hear, heardAnd, UNHEARD } from './hear-word.ts';
 import { intentOf, type JudgeDeps } from './judge-message.ts';
 import { attemptAt, type OnceDeps } from './once.ts';
-import {
-  type NewOrder,
-  type Placed,
-  type PlaceOrderDeps,
-  placeTogether,
-  recordRefusal,
-} from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeTogether, recordRefusal } from './place-order.ts';
 import { type Asked, type Errand, isInDoubt, reportSignal } from './report-signal.ts';
 import type { Synced } from './sync.ts';
 

@@ -14,12 +14,11 @@ import {
   stoppedBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
-import { type Decimal, sign, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import { positionAfter } from '../../domain/orders/position.ts';
-import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
+import { closedFrom, closeOrder, filledOrder, isClosedElsewhere } from '../../domain/protection/closing.ts';
 import {
   CLOSED_ELSEWHERE,
   type ExitReason,
@@ -80,12 +79,12 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
   /** One that ends while by our own record its position is held: somebody else has closed that. */
   async function withReason(protection: Protection, before: Protection): Promise<Protection> {
     if (protection.state !== 'ended' || protection.reason !== before.reason) return protection;
-    // Its own close is under way, and has taken it before anybody heard of that.
-    if (before.closing) return protection;
+    if (!wantsSomething(protection)) return protection;
+    const [closing = null] = before.closing ? await ordersByIds(db, [before.closing.order]) : [];
     const last = await lastTraded(db, protection);
-    const held = (last && positionAfter(last)) ?? ZERO;
-    const isHeld = sign(held) === (protection.side === 'long' ? 1 : -1);
-    return isHeld && wantsSomething(protection) ? { ...protection, reason: CLOSED_ELSEWHERE } : protection;
+    return isClosedElsewhere(protection, { closing, last })
+      ? { ...protection, reason: CLOSED_ELSEWHERE }
+      : protection;
   }
 
   return {
@@ -99,6 +98,8 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     },
     async record(protection, before, token, { leg, fills, left, unitValue }) {
       const now = clock.now();
+      const { side } = protection;
+      const heldAt = closedFrom(await lastTraded(db, protection), { leg, left, side, now });
       const made = fills.map(({ reason, order: fill }) => ({
         order: filledOrder(protection, {
           ...{ id: newId() as OrderId, reason, now, leg, fill, left, unitValue },
@@ -109,7 +110,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         ...made.flatMap(({ order, print }) => [
           insertOrder(order, print),
           ...saveOrder(order),
-          ...stoppedBy(order, order.exitReason === 'take_profit' ? countedOf(before, leg) : ZERO),
+          ...stoppedBy(order, order.exitReason === 'take_profit' ? countedOf(before, leg) : ZERO, heldAt),
         ]),
         ...made.flatMap(({ order }) => told(protection, order, now)),
       ]);

@@ -1,7 +1,7 @@
 // What a user can see of what protects their positions.
 
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { keptProtections } from '../../data/orders/protections.ts';
+import { keptProtections, untouchedProtection } from '../../data/orders/protections.ts';
 import { leftProtections } from '../../data/orders/protections-left.ts';
 import {
   findListed,
@@ -112,12 +112,14 @@ async function tooMany({ takeRead }: LookDeps, user: UserId): Promise<Denial | n
   });
 }
 
-/** For an answer that has an order in it: what cannot be read now is read later. */
+/** For an answer that has an order in it: what cannot be read now is read later, and what its worker has just made need not be. */
 export async function protectionFor(
   { db }: { readonly db: Reads },
   order: Order,
 ): Promise<Protection | null> {
   if (!order.wish) return null;
+  const untouched = untouchedProtection(order);
+  if (untouched) return untouched;
   try {
     const standing = await standingProtection(db, order);
     return standing ?? (await protectionsOfOrders(db, [order])).get(order.id) ?? null;

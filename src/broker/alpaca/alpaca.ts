@@ -249,9 +249,11 @@ function connection(
     async watch(tell, signal) {
       checkOpen(signal);
       const until = AbortSignal.any([signal, questions.closed]);
-      await talkTo({ ...updatesOf(keys), url: api.stream, tell, signal: until });
+      await talkTo({ ...updatesOf(keys), url: api.stream, openSocket: api.openSocket, tell, signal: until });
       if (!signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
     },
+
+    aheadMs: questions.aheadMs,
 
     async close() {
       questions.close();

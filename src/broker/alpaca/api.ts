@@ -11,6 +11,7 @@ import {
 } from '../broker.ts';
 import type { Keys } from '../keys.ts';
 import { readList } from '../lists.ts';
+import type { OpenSocket } from '../stream.ts';
 import { unreadableReply } from '../unreadable.ts';
 import { askedFor, baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
 import { REFUSAL } from './answers.ts';
@@ -30,7 +31,8 @@ const MOST_LIST_BYTES = 64 * 1_048_576;
 export interface AlpacaOptions {
   /** Where everything is asked for instead of Alpaca's own addresses. */
   readonly url?: string | undefined;
-  readonly fetch?: Fetch;
+  readonly fetch?: Fetch | undefined;
+  readonly openSocket?: OpenSocket | undefined;
   readonly unreadable?: TellUnreadable;
 }
 
@@ -93,6 +95,7 @@ export function openApi(
     basePath: replaced ?? DATA_HOST,
   });
   return {
+    openSocket: options.openSocket,
     /** Where it tells of orders. */
     stream: `${(base as string).replace(/^http/, 'ws')}/stream`,
     /** Accounts with the same trade in the same list of assets. */

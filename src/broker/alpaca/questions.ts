@@ -37,6 +37,7 @@ export type Questions = ReturnType<typeof openQuestions>;
 
 export function openQuestions(api: Api, environment: string) {
   const closing = new AbortController();
+  let aheadMs: number | null = null;
 
   function checkOpen(signal: AbortSignal): void {
     if (closing.signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
@@ -100,12 +101,17 @@ export function openQuestions(api: Api, environment: string) {
         (answer) => (answer.kind === 'answer' && ACCOUNT.Check(answer.body) ? answer.body : undefined),
       ),
 
-    marketClock: (signal: AbortSignal): Promise<Clock> =>
-      question(
+    async marketClock(signal: AbortSignal): Promise<Clock> {
+      const began = Date.now();
+      const clock = await question(
         signal,
         (init) => api.clock.legacyClockRaw(init),
         (answer) => (answer.kind === 'answer' && CLOCK.Check(answer.body) ? answer.body : undefined),
-      ),
+      );
+      aheadMs = Math.round((began + Date.now()) / 2 - Date.parse(clock.timestamp));
+      return clock;
+    },
+    aheadMs: () => aheadMs,
 
     held: (signal: AbortSignal): Promise<readonly Held[]> =>
       question(

@@ -315,8 +315,11 @@ const bitgetClassic: ConditionalWords = {
       question(
         'privateMixPostV2MixOrderCancelPlanOrder',
         [{ ...PLAN, marginCoin: 'USDT', symbol: market.id, orderIdList: [{ orderId: ref }] }],
-        (body) =>
-          each(listOf(body, 'successList'), (row) => text(row, 'orderId'))?.includes(ref) ? true : undefined,
+        // One that does not wait any more is among those that failed: what became of it is looked for.
+        (body) => {
+          const named = (list: string) => each(listOf(body, list), (row) => text(row, 'orderId')) ?? [];
+          return [...named('successList'), ...named('failureList')].includes(ref) ? true : undefined;
+        },
       ),
   },
 };

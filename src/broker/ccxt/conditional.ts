@@ -102,6 +102,12 @@ export const withCodes = (exchange: Exchange, { codes }: Pick<ConditionalWords, 
   profile: { ...exchange.profile, codes: { ...exchange.profile.codes, ...codes } },
 });
 
+/** Around the clock there is no day that ends. */
+export const noDay = (title: string): OrderError => ({
+  code: 'failed_at_broker',
+  message: `${title} has no orders of the day. Nothing was sent; send gtc with “expires_in”.`,
+});
+
 export const noTrigger = (title: string): OrderError => ({
   code: 'failed_at_broker',
   message: `${title} takes no entry on this account that waits for a price and could be found by our id. Nothing was sent.`,

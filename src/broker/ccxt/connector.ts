@@ -17,7 +17,7 @@ import {
 } from '../broker.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
-import { type ConditionalWords, createWaiting, noTrigger, withCodes } from './conditional.ts';
+import { type ConditionalWords, createWaiting, noDay, noTrigger, withCodes } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { createHoldings } from './holdings.ts';
 import type { Market } from './listing.ts';
@@ -182,6 +182,7 @@ export function connect(connecting: Connecting): Broker {
     const toSend = { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode, limit, atOnce };
     // What is to wait for a price is sent as that, or not at all.
     if (trigger !== undefined && !conditional) return { outcome: 'rejected', error: noTrigger(title) };
+    if (timeInForce === 'day') return { outcome: 'rejected', error: noDay(title) };
     const question =
       trigger === undefined || !conditional
         ? profile.place(toSend, kind)
@@ -381,6 +382,8 @@ export function connect(connecting: Connecting): Broker {
       await listen({ exchange, credentials, tell, signal: AbortSignal.any([signal, closing.signal]) });
       if (!signal.aborted) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
     },
+
+    aheadMs: () => (exchange.knowsClock() ? exchange.aheadMs() : null),
 
     async close() {
       closing.abort();

@@ -4,6 +4,7 @@
 import { BrokerUnavailable, type Meter, type TellUnreadable } from '../broker.ts';
 import { readList } from '../lists.ts';
 import type { ListRequest } from '../lists-thread.ts';
+import type { OpenSocket } from '../stream.ts';
 import { unreadableReply } from '../unreadable.ts';
 import { bytesOf, jsonOf } from '../wire.ts';
 import { type Ccxt, environmentOf, makeCcxt } from './library.ts';
@@ -37,6 +38,8 @@ export interface Exchange {
   now(): number;
   /** How far our clock is ahead of the exchange's, in ms. */
   aheadMs(): number;
+  /** Whether that was compared. */
+  knowsClock(): boolean;
   /** By so much that may be wrong. */
   doubtMs(): number;
   readonly streams: {
@@ -46,6 +49,7 @@ export interface Exchange {
     at(url: string): string;
     /** Whoever opens one takes turns with the others in this process. */
     turn(signal: AbortSignal): Promise<void>;
+    readonly openSocket?: OpenSocket | undefined;
   };
   /** Compares the clocks, unless that was done. */
   knowClock(signal: AbortSignal): Promise<void>;
@@ -70,7 +74,7 @@ interface Making {
   readonly environment: string;
   readonly kind: AccountKind;
   readonly send: Send;
-  readonly streams: Pick<Exchange['streams'], 'at' | 'turn'>;
+  readonly streams: Pick<Exchange['streams'], 'at' | 'turn' | 'openSocket'>;
   readonly unreadable?: TellUnreadable;
 }
 
@@ -162,6 +166,7 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     },
     now: () => Date.now() - clock.aheadMs,
     aheadMs: () => clock.aheadMs,
+    knowsClock: () => clock.isCompared,
     doubtMs: () => clock.doubtMs,
     streams: { ...making.streams, url: environmentOf(profile, environment).stream },
     compareClocks,

@@ -106,6 +106,7 @@ function readMarket(listed: ListedMarket, profile: Profile): Market | null {
   const min = size(own.min ?? listed.limits.amount.min) ?? step;
   const tickSize = size(listed.precision.price);
   if (!contractSize || !step || !min || !tickSize) return null;
+  const minValue = size(listed.limits.cost?.min);
   const instrument: Instrument = {
     symbol: `${baseId}${quoteId}.P`.toUpperCase(),
     description: `${baseId} / ${quoteId} perpetual`.toUpperCase().replace('PERPETUAL', 'perpetual'),
@@ -113,6 +114,7 @@ function readMarket(listed: ListedMarket, profile: Profile): Market | null {
     contractSize: ONE,
     quantityStep: multiply(step, contractSize),
     minQuantity: multiply(min, contractSize),
+    ...(minValue && { minValue }),
     tickSize,
     open: active !== false,
     nextOpen: null,

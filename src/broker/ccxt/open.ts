@@ -4,6 +4,7 @@
 import { BROKERS } from '../../domain/brokers.ts';
 import { BrokerUnavailable, CredentialsRejected, type OpenBroker, type TellUnreadable } from '../broker.ts';
 import { readKeys } from '../keys.ts';
+import type { OpenSocket } from '../stream.ts';
 import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker } from './asking.ts';
@@ -20,16 +21,18 @@ import { Answered, type Credentials, createWire, socketAt } from './wire.ts';
 export interface CcxtDeps {
   /** Where it is spoken to instead of its own address. */
   readonly url?: string | undefined;
-  readonly fetch?: Fetch;
+  readonly fetch?: Fetch | undefined;
+  readonly openSocket?: OpenSocket | undefined;
   readonly unreadable?: TellUnreadable;
 }
 
-export function openCcxt(name: keyof typeof PROFILES, { url, fetch, unreadable }: CcxtDeps = {}): OpenBroker {
+export function openCcxt(name: keyof typeof PROFILES, deps: CcxtDeps = {}): OpenBroker {
+  const { url, fetch, openSocket, unreadable } = deps;
   const profile = PROFILES[name];
   const send = createWire({ base: url, fetch });
   const venues = new Map<string, Promise<Venue>>();
   const clocks = new Map<string, Clock>();
-  const streams = { at: socketAt(url), turn: createTurns() };
+  const streams = { at: socketAt(url), turn: createTurns(), openSocket };
 
   function venueOf(environment: string, kind: AccountKind): Promise<Venue> {
     const key = `${environment} ${kind}`;

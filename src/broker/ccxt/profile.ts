@@ -173,7 +173,7 @@ export interface ListedMarket {
   readonly active: boolean;
   readonly contractSize: string | number;
   readonly precision: { readonly amount: string; readonly price: string };
-  readonly limits: { readonly amount: { readonly min?: string } };
+  readonly limits: { readonly amount: { readonly min?: string }; readonly cost?: { readonly min?: string } };
   readonly info: unknown;
 }
 

@@ -31,6 +31,7 @@ export async function listen({ exchange, credentials, signal, ...listening }: Li
     words: words.map((word) => () => word(now())),
     read: (message) => feed.read(parseExactly(message)),
     ping: () => feed.ping(now()),
+    openSocket: streams.openSocket,
     signal,
   });
 }

@@ -23,7 +23,7 @@ const LONG: readonly (readonly [path: RegExp, bytes: number])[] = [
 export interface ApiOptions {
   /** There is no public one. */
   readonly url: string;
-  readonly fetch?: Fetch;
+  readonly fetch?: Fetch | undefined;
   readonly meter?: Meter | undefined;
   readonly unreadable?: TellUnreadable;
 }

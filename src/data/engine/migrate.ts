@@ -43,6 +43,7 @@ import { groupIndexes } from '../migrations/032-group-indexes.ts';
 import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
 import { lateFills } from '../migrations/034-late-fills.ts';
 import { lateFillIndex } from '../migrations/035-late-fill-index.ts';
+import { groupLists } from '../migrations/036-group-lists.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -102,6 +103,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '033-unreadable-replies', script: unreadableReplies },
   { name: '034-late-fills', script: lateFills },
   { name: '035-late-fill-index', script: lateFillIndex, besideOthers: true },
+  { name: '036-group-lists', script: groupLists, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

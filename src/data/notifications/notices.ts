@@ -86,6 +86,7 @@ export async function watchedAccounts(db: Db): Promise<SilentAccount[]> {
                    or s.refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))
               union all select max(m.arrived_at) from signal_members m
                 where m.trading_account_id = a.id and m.simulation = false
+                  and (m.code is null or m.code <> 'webhook_replay_attack')
               union all select a.created_at) h) as last_at
           from trading_accounts a where a.silence_after is not null and a.deleted_at is null) watched
         where silence_told_at is null or silence_told_at < last_at`,

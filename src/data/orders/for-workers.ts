@@ -22,7 +22,7 @@ import {
   saveOrder,
   unsettledOrders,
 } from './orders.ts';
-import { closedBy, knownOf, noteProtection, wantedFor } from './protections.ts';
+import { closedBy, firstProtection, knownOf, noteProtection, wantedFor } from './protections.ts';
 import { leftOfPosition, resumeProtection } from './protections-left.ts';
 import { endEntry, lookAtGivenUp } from './resting.ts';
 
@@ -91,14 +91,24 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       ]);
     },
     async save(order, token, { settled, isProtected = false }) {
-      const unit = [isOwner(order.userId, token), ...saveOrder(order)];
-      if (isProtected || order.exitReason) unit.push(...knownOf(order));
-      if (settled && openLeg(order))
-        unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
-      if ((await commit(order, unit)) !== null) return 'taken';
+      // Where nothing is kept of the account, what protects its position is made with it: whoever answers need not read it.
+      const isFirst = order.wish && !isProtected && !order.protectedAs;
+      const protectedAs = isFirst ? firstProtection(order) : null;
+      const saving = (protection: string | null) =>
+        commit(order, [
+          isOwner(order.userId, token),
+          ...saveOrder(order, protection),
+          ...(isProtected || order.exitReason ? knownOf(order) : []),
+          ...(settled && openLeg(order)
+            ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
+            : []),
+        ]);
+      const first = await saving(protectedAs?.id ?? null);
+      const isKept = first === 'protection';
+      if ((isKept ? await saving(null) : first) !== null) return 'taken';
       deps.onSave?.(order);
       if (hasEnded(order.status)) await deps.onEnd?.(order);
-      return next(order);
+      return protectedAs && !isKept ? { ...next(order), protectedAs } : next(order);
     },
     async want(order, token, of) {
       const at = timestamp(clock.now());
@@ -144,7 +154,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
 
 /** Guarded by `protection`, as it is where its owner says so on Today. */
 const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
-  ...resumeProtection({ ...resumed(left, millis(at)), wantedBy: [order.id] }, at),
+  ...resumeProtection({ ...resumed(left, millis(at)), isResumed: 'asked', wantedBy: [order.id] }, at),
   noteProtection(left.id, at, { what: 'resumed', from: null, to: null, by: order.id }),
 ];
 

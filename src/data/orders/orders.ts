@@ -66,8 +66,11 @@ export async function acceptedBefore(
   return row ? { id: row.order_id, submittedAt: row.submitted_at } : null;
 }
 
-/** Guarded by `version`: the order's own is compared, and the next one set. */
-export function saveOrder(order: Order): Statement[] {
+/**
+ * Guarded by `version`: the order's own is compared, and the next one set. `protection`: the id of the one that its wish
+ * becomes, guarded by `protection`: none is kept for the position. null: it may be.
+ */
+export function saveOrder(order: Order, protection: string | null = null): Statement[] {
   const fill = fillOf(order);
   return [
     must(
@@ -111,7 +114,7 @@ export function saveOrder(order: Order): Statement[] {
       ? [sql`update order_history set traded_at = ${order.tradedAt} where order_id = ${order.id}`]
       : []),
     // What it has opened is to be protected from the moment in which that is known.
-    ...(order.wish ? wantProtection(order) : []),
+    ...(order.wish ? wantProtection(order, protection) : []),
   ];
 }
 

@@ -19,6 +19,7 @@ import { noteStopped } from './strategies.ts';
 type Body = Pick<
   Protection,
   | 'adopted'
+  | 'heard'
   | 'stop'
   | 'targets'
   | 'trail'
@@ -41,6 +42,7 @@ type Body = Pick<
 
 const UNTOUCHED: Body = {
   adopted: null,
+  heard: [],
   stop: null,
   targets: [],
   trail: null,
@@ -88,10 +90,51 @@ export interface ProtectionRow {
  * In the unit that saves what is known of an entry: from its first fill on, or where nobody knows whether it was filled, its wish is
  * wanted. Nothing, where the order has none.
  */
-export function wantProtection(order: Order): Statement[] {
+export function wantProtection(order: Order, id: string | null): Statement[] {
+  const place = opened(order);
+  if (!place) return [];
+  const { instrument, side, at } = place;
+  return [
+    id === null
+      ? wantedFor(order, instrument, side, at)
+      : must('protection', made(order, { id, instrument, side, at })),
+  ];
+}
+
+/** The same, where nothing is kept for the position: who asks need not read it. null: the order has no wish, or opened nothing. */
+export function firstProtection(order: Order): Order['protectedAs'] | null {
+  const place = opened(order);
+  return place && { id: randomUUIDv7(), since: place.at };
+}
+
+/** As it is made with the fill of its order, before anybody looks after it; null: nobody knows that it still is. */
+export function untouchedProtection(order: Order): Protection | null {
+  const { protectedAs } = order;
+  const place = protectedAs && opened(order);
+  if (!protectedAs || !place) return null;
+  const { id, since } = protectedAs;
+  const { userId, accountId, brokerName, simulation, symbol } = order;
+  return {
+    ...UNTOUCHED,
+    ...{ id, version: 1, userId, accountId, brokerName, simulation, symbol },
+    ...{ instrument: place.instrument, side: place.side, state: 'armed', reason: null },
+    ...{ wantedBy: [order.id], setBy: order.id, unprotectedSince: since, unprotectedMs: null },
+    ...{ seenAt: null, dueAt: since },
+  };
+}
+
+interface Opened {
+  readonly instrument: string;
+  readonly side: Direction;
+  readonly at: Timestamp;
+}
+
+/** null: it asks for nothing, or nothing of it can be held. */
+function opened(order: Order): Opened | null {
   const entry = order.legs.findLast(({ leg }) => leg === 'entry');
-  if (!order.wish || !entry || entry.instrument === null || !mayBeHeld(entry)) return [];
-  return [wantedFor(order, entry.instrument, entry.side === 'buy' ? 'long' : 'short', knownAt(entry, order))];
+  if (!order.wish || !entry || entry.instrument === null || !mayBeHeld(entry)) return null;
+  const side = entry.side === 'buy' ? 'long' : 'short';
+  return { instrument: entry.instrument, side, at: knownAt(entry, order) };
 }
 
 const mayBeHeld = ({ status, fillQuantity }: Leg): boolean =>
@@ -121,14 +164,22 @@ export const knownOf = (order: Order): Statement[] => [
 
 /** Where there is one for the position, the order is added to those that it is wanted by. */
 export const wantedFor = (order: Order, instrument: string, side: Direction, at: Timestamp): Statement =>
-  sql`insert into protections (id, version, user_id, trading_account_id, broker_name, simulation, symbol, instrument, side,
-        state, set_by, wanted_by, unprotected_since, due_at, created_at)
-      values (${randomUUIDv7()}, 1, ${order.userId}, ${order.accountId}, ${order.brokerName}, ${order.simulation},
-        ${order.symbol}, ${instrument}, ${side}, 'armed', ${order.id}, ${order.id}, ${at}, ${at}, ${at})
-      on conflict (trading_account_id, instrument, simulation, side) where ended_at is null do update
+  join(
+    [
+      made(order, { id: randomUUIDv7(), instrument, side, at }),
+      sql`on conflict (trading_account_id, instrument, simulation, side) where ended_at is null do update
         set version = protections.version + 1, due_at = excluded.due_at,
           wanted_by = case when protections.wanted_by is null then excluded.wanted_by
-            else protections.wanted_by || ' ' || excluded.wanted_by end`;
+            else protections.wanted_by || ' ' || excluded.wanted_by end`,
+    ],
+    ' ',
+  );
+
+const made = (order: Order, { id, instrument, side, at }: Opened & { readonly id: string }): Statement =>
+  sql`insert into protections (id, version, user_id, trading_account_id, broker_name, simulation, symbol, instrument, side,
+        state, set_by, wanted_by, unprotected_since, due_at, created_at)
+      values (${id}, 1, ${order.userId}, ${order.accountId}, ${order.brokerName}, ${order.simulation},
+        ${order.symbol}, ${instrument}, ${side}, 'armed', ${order.id}, ${order.id}, ${at}, ${at}, ${at})`;
 
 /** Guarded by `protection`: its version is compared, and the next one set. */
 export function saveProtection(protection: Protection, now: Timestamp): Statement {
@@ -150,16 +201,17 @@ export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
 
-/** What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. */
-export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
+/**
+ * What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. `at`: when that was held last;
+ * what an order of ours closes was held when it was decided on.
+ */
+export function stoppedBy(order: Order, counted: Decimal = ZERO, at = order.submittedAt): Statement[] {
   const { quantity } = fillOf(order);
   const { intent } = order;
   if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
   const side = intent.direction;
   if (side === null) return [];
   const isAll = positionAfter(order) === ZERO;
-  // What it closes was held when it was decided on. One that the broker has made was submitted when it was found.
-  const at = order.submittedAt;
   return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll }, at)];
 }
 

@@ -2,13 +2,13 @@
 
 import { type Decimal, decimal } from '../../domain/decimal.ts';
 import type { AccountId, GroupId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
-import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../../domain/money/day.ts';
-import type { Order, OrderStatus } from '../../domain/orders/order.ts';
+import type { Order } from '../../domain/orders/order.ts';
 import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 import { inSteps } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
+import { among, type SignalFilter, searchFor } from './signal-search.ts';
 
 export interface ArrivedSignal {
   readonly id: string;
@@ -151,19 +151,6 @@ export async function hasArrived(
   return row !== undefined && row !== null;
 }
 
-export interface SignalFilter {
-  readonly accountId?: AccountId;
-  readonly groupId?: GroupId;
-  /** Of one that became an order, also what became of that. */
-  readonly outcome?: SignalOutcome | SignalEnd;
-  readonly orderStatus?: OrderStatus;
-  readonly realMoney?: boolean;
-  readonly code?: string;
-  readonly symbol?: string;
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
-}
-
 /** With its order, where it became one. */
 export interface ListedSignal {
   readonly id: string;
@@ -172,7 +159,7 @@ export interface ListedSignal {
   /** Of a group's: what became of it at each member. */
   readonly groupId: GroupId | null;
   readonly members: readonly SignalMember[];
-  /** Whether its account trades real money. */
+  /** Whether its account, or any of them, trades real money. */
   readonly isRealAccount: boolean;
 }
 
@@ -218,26 +205,32 @@ export async function listSignals(
   { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
 ): Promise<{ readonly found: ListedSignal[]; readonly lookedBackTo: string | null }> {
   const begun = performance.now();
-  const { found, others } = foundBy(user, filter, await wasMember(db, filter.accountId));
   const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
   if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
-  const fits = [...others, ...orderFits(filter), ...moneyFits(filter, realAccounts)];
+  const { sources, fits } = await searchFor(db, user, filter, realAccounts);
   const step = fits.length === 0 ? limit : STEP;
-  const read = (last: string | null) =>
-    db.all<SeenRow>(
-      join(
-        [
-          sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
-                refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,
-                group_id,`,
-          fits.length === 0 ? sql`true` : join(fits, ' and '),
-          sql`as fits from signals where`,
-          join([...found, ...(last === null ? [] : [behind(user, last)])], ' and '),
-          sql`order by arrived_at desc, id desc limit ${step}`,
-        ],
-        ' ',
-      ),
+  const from = (conditions: readonly Statement[], last: string | null) =>
+    join(
+      [
+        sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
+              refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,
+              group_id,`,
+        fits.length === 0 ? sql`true` : join(fits, ' and '),
+        sql`as fits from signals where`,
+        join([...conditions, ...(last === null ? [] : [behind(user, last)])], ' and '),
+        sql`order by arrived_at desc, id desc limit ${step}`,
+      ],
+      ' ',
     );
+  const read = (last: string | null) => {
+    const [only, ...others] = sources.map((conditions) => from(conditions, last));
+    if (!only || others.length === 0) return db.all<SeenRow>(only ?? from([], last));
+    const each = [only, ...others].map((source, nth) =>
+      join([sql`select * from (`, source, nth === 0 ? sql`) as one` : sql`) as other`], ''),
+    );
+    const together = join(each, ' union all ');
+    return db.all<SeenRow>(join([together, sql` order by arrived_at desc, id desc limit ${step}`], ''));
+  };
   const rows: SignalRow[] = [];
   let lookedBackTo: string | null = null;
   for await (const seen of inSteps<readonly SeenRow[]>((last) => read(last?.at(-1)?.id ?? after))) {
@@ -250,76 +243,8 @@ export async function listSignals(
   return { found: await withOrders(db, rows.slice(0, limit)), lookedBackTo };
 }
 
-const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>
-  SIGNAL_ENDS.some((end) => end === outcome);
-
-/** Of what stands in the signals themselves. What tells most leads: a code more than a symbol, a symbol more than an outcome. */
-function foundBy(
-  user: UserId,
-  { accountId, groupId, outcome, code, symbol, from, to }: SignalFilter,
-  isMember: boolean,
-) {
-  const [leading, ...others] = [
-    ...(groupId === undefined ? [] : [sql`group_id = ${groupId}`]),
-    ...(code === undefined ? [] : [sql`code = ${code}`]),
-    ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
-    ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
-    ...(accountId === undefined || isMember ? [] : [sql`trading_account_id = ${accountId}`]),
-  ];
-  const times = [
-    ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
-    ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
-  ];
-  return {
-    found: [sql`user_id = ${user}`, ...(leading ? [leading] : []), ...times],
-    others: [...others, ...(accountId !== undefined && isMember ? [reached(accountId)] : [])],
-  };
-}
-
-/** Its own, and its groups'. */
-const reached = (account: AccountId): Statement =>
-  sql`((group_id is null and trading_account_id = ${account})
-    or exists (select 1 from signal_members m where m.signal_id = signals.id and m.trading_account_id = ${account}))`;
-
-/** Whether signals of a group ever came to the account: few accounts are in one. */
-async function wasMember(db: Reads, account: AccountId | undefined): Promise<boolean> {
-  if (account === undefined) return false;
-  const row = await db.get(
-    sql`select 1 as found from signal_members where trading_account_id = ${account} limit 1`,
-  );
-  return row !== undefined && row !== null;
-}
-
 const behind = (user: UserId, last: string): Statement =>
   sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${last} and user_id = ${user})`;
-
-const orderFits = ({ outcome, orderStatus }: SignalFilter): Statement[] =>
-  [...(isEnd(outcome) ? [statusesOf(outcome)] : []), ...(orderStatus ? [[orderStatus]] : [])].map(
-    (statuses) =>
-      join(
-        [
-          sql`exists (select 1 from order_history o where o.order_id = signals.order_id and o.status in (`,
-          among(statuses),
-          sql`))`,
-        ],
-        '',
-      ),
-  );
-
-function moneyFits({ realMoney }: SignalFilter, accounts: ReadonlySet<AccountId>): Statement[] {
-  if (realMoney === undefined || accounts.size === 0) return [];
-  const isReal = join(
-    [sql`(simulation = ${false} and trading_account_id in (`, among(accounts), sql`))`],
-    '',
-  );
-  return [realMoney ? isReal : join([sql`not `, isReal], '')];
-}
-
-const among = (values: Iterable<string>): Statement =>
-  join(
-    [...values].map((value) => sql`${value}`),
-    ', ',
-  );
 
 export async function findSignal(db: Reads, user: UserId, id: string): Promise<ListedSignal | null> {
   const rows = await db.all<SignalRow>(sql`select * from signals where id = ${id} and user_id = ${user}`);
@@ -330,19 +255,20 @@ export async function findSignal(db: Reads, user: UserId, id: string): Promise<L
 async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<ListedSignal[]> {
   const ids = rows.flatMap(({ order_id }) => order_id ?? []);
   const orders = new Map((await ordersByIds(db, ids)).map((order) => [order.id, order]));
-  const real = await realMoneyAmong(
-    db,
-    rows.map((row) => row.trading_account_id),
-  );
   const members = await membersOf(
     db,
     rows.filter(({ group_id }) => group_id !== null).map(({ id }) => id),
   );
+  const reached = (row: SignalRow) => [
+    row.trading_account_id,
+    ...(members.get(row.id) ?? []).map(({ accountId }) => accountId),
+  ];
+  const real = await realMoneyAmong(db, rows.flatMap(reached));
   return rows.map((row) => ({
     id: row.id,
     groupId: row.group_id,
     members: members.get(row.id) ?? [],
-    isRealAccount: real.has(row.trading_account_id),
+    isRealAccount: reached(row).some((account) => real.has(account)),
     signal: toSignal(row),
     order: (row.order_id && orders.get(row.order_id)) || null,
   }));

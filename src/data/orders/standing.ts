@@ -26,6 +26,8 @@ export interface StandingAccount {
   /** Its owner was told then that no genuine signal had come. */
   readonly silenceToldAt: Timestamp | null;
   readonly lastSignalAt: Timestamp | null;
+  /** Of those that came to it as a member of a group. */
+  readonly lastGroupSignalAt: Timestamp | null;
   readonly createdAt: Timestamp;
 }
 
@@ -50,6 +52,9 @@ interface AccountRow {
 
 const later = (a: Timestamp | null, b: Timestamp | null): Timestamp | null =>
   a === null || (b !== null && b > a) ? b : a;
+
+const earlier = (a: Timestamp | null, b: Timestamp | null): Timestamp | null =>
+  a === null || (b !== null && b < a) ? b : a;
 
 /** Oldest first. */
 export async function standingAccounts(db: Reads, user: UserId): Promise<StandingAccount[]> {
@@ -78,6 +83,7 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
     silenceAfter: row.silence_after,
     silenceToldAt: row.silence_told_at,
     lastSignalAt: later(row.last_signal_at, row.last_group_signal_at),
+    lastGroupSignalAt: row.last_group_signal_at,
     createdAt: row.created_at,
   }));
 }
@@ -190,7 +196,7 @@ export async function standingStrategies(
 
 // Signals
 
-/** Of all accounts and modes: those that became no order of their own. */
+/** Of all accounts and modes: those that became no order of their own. A group's counts at each of its members. */
 export async function countSignals(
   db: Reads,
   user: UserId,
@@ -203,20 +209,42 @@ export async function countSignals(
           (select count(*) from signals where user_id = ${user} and outcome = 'sync' and arrived_at >= ${since}
             and order_id is null) as reported`,
   );
-  return { refused: row?.refused ?? 0, reported: row?.reported ?? 0 };
+  const { more_refused = 0, more_reported = 0 } = (await countInGroups(db, user, since)) ?? {};
+  return { refused: (row?.refused ?? 0) + more_refused, reported: (row?.reported ?? 0) + more_reported };
 }
 
+/** What the members of groups had beyond the one that the signal itself stands for. */
+const countInGroups = (db: Reads, user: UserId, since: Timestamp) =>
+  db.get<{ more_refused: number; more_reported: number }>(
+    sql`select cast(coalesce(sum(refused - whole_refused), 0) as integer) as more_refused,
+          cast(coalesce(sum(reported - whole_reported), 0) as integer) as more_reported
+        from (select case when s.outcome = 'refused' then 1 else 0 end as whole_refused,
+            case when s.outcome = 'sync' and s.order_id is null then 1 else 0 end as whole_reported,
+            count(m.code) as refused,
+            count(case when s.outcome = 'sync' and m.code is null and m.order_id is null then 1 end) as reported
+          from signals s join signal_members m on m.signal_id = s.id
+          where s.user_id = ${user} and s.group_id is not null and s.arrived_at >= ${since}
+          group by s.id, s.outcome, s.order_id) as counted`,
+  );
+
+/** Also what a group's signal was refused for at this account. */
 export async function countRefused(
   db: Reads,
   user: UserId,
-  account: AccountId,
+  { id, lastGroupSignalAt }: Pick<StandingAccount, 'id' | 'lastGroupSignalAt'>,
   { code, since }: { readonly code: string; readonly since: Timestamp },
 ): Promise<number> {
   const row = await db.get<{ signals: number }>(
-    sql`select count(*) as signals from signals
-        where user_id = ${user} and code = ${code} and arrived_at >= ${since} and trading_account_id = ${account}`,
+    sql`select count(*) as signals from signals where user_id = ${user} and code = ${code} and arrived_at >= ${since}
+          and trading_account_id = ${id} and group_id is null`,
   );
-  return row?.signals ?? 0;
+  const own = row?.signals ?? 0;
+  if (lastGroupSignalAt === null || lastGroupSignalAt < since) return own;
+  const member = await db.get<{ signals: number }>(
+    sql`select count(*) as signals from signal_members
+        where trading_account_id = ${id} and arrived_at >= ${since} and code = ${code}`,
+  );
+  return own + (member?.signals ?? 0);
 }
 
 export interface SignalMark {
@@ -229,68 +257,87 @@ export interface SignalMark {
 /** Accounts in one statement: SQLite joins no more than 500 selects. */
 const AT_ONCE = 50;
 
-/** The newest of each account. */
+/** The newest of each account: its own, and what came to it as a member of a group. */
 export async function signalMarks(
   db: Reads,
   user: UserId,
-  accounts: readonly AccountId[],
+  accounts: readonly Pick<StandingAccount, 'id' | 'lastGroupSignalAt'>[],
   { since, limit }: { readonly since: Timestamp; readonly limit: number },
 ): Promise<SignalMark[]> {
+  const own = ({ id }: { readonly id: AccountId }): Statement =>
+    sql`select * from (select trading_account_id, arrived_at, case when outcome = 'refused' then 1 else 0 end as refused,
+            simulation from signals
+          where user_id = ${user} and trading_account_id = ${id} and arrived_at >= ${since} and group_id is null
+          order by arrived_at desc, id desc limit ${limit}) as newest`;
+  const asMember = ({ id }: { readonly id: AccountId }): Statement =>
+    sql`select * from (select trading_account_id, arrived_at, case when code is null then 0 else 1 end as refused,
+            simulation from signal_members
+          where trading_account_id = ${id} and arrived_at >= ${since}
+          order by arrived_at desc limit ${limit}) as newest`;
+  const isMember = ({ lastGroupSignalAt }: (typeof accounts)[number]) =>
+    lastGroupSignalAt !== null && lastGroupSignalAt >= since;
+  const each = [...accounts.map(own), ...accounts.filter(isMember).map(asMember)];
   const marks: SignalMark[] = [];
-  for (let from = 0; from < accounts.length; from += AT_ONCE) {
-    const each = accounts.slice(from, from + AT_ONCE).map(
-      (account): Statement =>
-        sql`select * from (select trading_account_id, arrived_at, outcome, simulation from signals
-              where user_id = ${user} and trading_account_id = ${account} and arrived_at >= ${since}
-              order by arrived_at desc, id desc limit ${limit}) as newest`,
-    );
+  for (let from = 0; from < each.length; from += AT_ONCE) {
     const rows = await db.all<{
       trading_account_id: AccountId;
       arrived_at: Timestamp;
-      outcome: string;
+      refused: number;
       simulation: number | boolean;
-    }>(join(each, ' union all '));
+    }>(join(each.slice(from, from + AT_ONCE), ' union all '));
     marks.push(
       ...rows.map((row) => ({
         accountId: row.trading_account_id,
         at: row.arrived_at,
-        refused: row.outcome === 'refused',
+        refused: row.refused === 1,
         simulation: Boolean(row.simulation),
       })),
     );
   }
-  return marks;
+  const newest = [...Map.groupBy(marks, ({ accountId }) => accountId).values()];
+  return newest.flatMap((of) => of.sort((a, b) => b.at.localeCompare(a.at)).slice(0, limit));
 }
 
 /** Genuine: whoever sent it had the secret. As data/notifications/notices.ts asks for it. */
 const GENUINE = sql`simulation = false
   and (outcome <> 'refused' or refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))`;
 
-/** The last genuine signal up to a moment, and the first one after it. */
+/** Its sender had the group's secret, since a member was asked. What came before proves nothing anew. */
+const GENUINE_IN_GROUP = sql`simulation = false and (code is null or code <> 'webhook_replay_attack')`;
+
+/** The last genuine signal up to a moment, and the first one after it. Those of its groups count. */
 export async function signalsAround(
   db: Reads,
   user: UserId,
-  account: AccountId,
+  { id, lastGroupSignalAt }: Pick<StandingAccount, 'id' | 'lastGroupSignalAt'>,
   at: Timestamp,
 ): Promise<{ readonly last: Timestamp | null; readonly next: Timestamp | null }> {
-  const one = (condition: Statement, order: Statement) =>
-    db.get<{ arrived_at: Timestamp }>(
-      join(
-        [
-          sql`select arrived_at from signals where user_id = ${user} and trading_account_id = ${account} and`,
-          condition,
-          sql`and`,
-          GENUINE,
-          order,
-          sql`limit 1`,
-        ],
-        ' ',
-      ),
+  const one = async (condition: Statement, order: Statement): Promise<Timestamp | null> => {
+    const from = sql`select arrived_at from signals where user_id = ${user} and trading_account_id = ${id} and`;
+    const found = await db.get<{ arrived_at: Timestamp }>(
+      join([from, condition, sql`and`, GENUINE, order, sql`limit 1`], ' '),
     );
-  const next = await one(sql`arrived_at > ${at}`, sql`order by arrived_at, id`);
-  if (next) return { last: null, next: next.arrived_at };
-  const last = await one(sql`arrived_at <= ${at}`, sql`order by arrived_at desc, id desc`);
-  return { last: last?.arrived_at ?? null, next: null };
+    return found?.arrived_at ?? null;
+  };
+  const oneInGroup = async (condition: Statement, order: Statement): Promise<Timestamp | null> => {
+    if (lastGroupSignalAt === null) return null;
+    const from = sql`select arrived_at from signal_members where trading_account_id = ${id} and`;
+    const found = await db.get<{ arrived_at: Timestamp }>(
+      join([from, condition, sql`and`, GENUINE_IN_GROUP, order, sql`limit 1`], ' '),
+    );
+    return found?.arrived_at ?? null;
+  };
+  const [after, before] = [sql`arrived_at > ${at}`, sql`arrived_at <= ${at}`];
+  const next = earlier(
+    await one(after, sql`order by arrived_at, id`),
+    await oneInGroup(after, sql`order by arrived_at`),
+  );
+  if (next !== null) return { last: null, next };
+  const last = later(
+    await one(before, sql`order by arrived_at desc, id desc`),
+    await oneInGroup(before, sql`order by arrived_at desc`),
+  );
+  return { last, next: null };
 }
 
 // What has ended

@@ -297,6 +297,11 @@ export interface Order {
   readonly deadlineAt: Timestamp;
   readonly filledAt: Timestamp | null;
   readonly trace: Trace;
+  /**
+   * What protects the position that it opened was made with its fill, and nobody has looked after it yet. Only in the word of the worker
+   * that did it: it is not saved.
+   */
+  readonly protectedAs?: { readonly id: string; readonly since: Timestamp };
   /** What is to protect the position that it opens; absent: nothing was asked for. */
   readonly wish?: OrderWish;
   /** What its entry waits for; absent: it is at the market. */

@@ -164,6 +164,7 @@ export function orderSummary(order: Order, { verification, isRealAccount, protec
     ...aboutSize(order),
     group_id: order.groupId ?? null,
     ...aboutPrice(order),
+    entry_id: order.priced?.id ?? null,
     real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,

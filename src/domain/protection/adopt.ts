@@ -35,20 +35,24 @@ export const opensAnew = ({ positionBefore, legs }: Pick<Order, 'positionBefore'
 };
 
 /**
- * Whose wishes are to be taken in, as they were sent: what an earlier order has filled may be known later. Whose wish was taken in
- * last follows what was sent before it, so that it counts on. One whose end is not known yet waits behind it.
+ * Whose wishes are to be taken in, as they were sent: what an earlier order has filled may be known later. One that was sent before whose
+ * wish was taken in last waits until its end is known, and is not taken in twice: what it asked for may have moved since.
  */
 export function toTakeIn(
-  { wantedBy, adopted }: Pick<Protection, 'wantedBy' | 'adopted'>,
+  { wantedBy, adopted, heard }: Pick<Protection, 'wantedBy' | 'adopted' | 'heard'>,
   orders: readonly Order[],
 ): readonly Order[] {
   const last = orders.find(({ id }) => id === adopted?.order);
-  const isEarlier = (order: Order) => last !== undefined && order !== last && sentAt(order) < sentAt(last);
-  const wanted = orders.filter(
-    (order) => wantedBy.includes(order.id) && !(isEarlier(order) && !hasEnded(order.status)),
-  );
-  const again = last && !wanted.includes(last) && wanted.some(isEarlier) ? [last] : [];
-  return [...wanted, ...again].toSorted((a, b) => sentAt(a) - sentAt(b));
+  const isOver = (order: Order) =>
+    isBehind(order, last) && (!hasEnded(order.status) || heard.includes(order.id));
+  return orders
+    .filter((order) => wantedBy.includes(order.id) && !isOver(order))
+    .toSorted((a, b) => sentAt(a) - sentAt(b));
+}
+
+/** It was sent before the one whose wish was taken in last. */
+export function isBehind<Last extends Order | undefined>(order: Order, last: Last): last is Last & Order {
+  return last !== undefined && order.id !== last.id && sentAt(order) < sentAt(last);
 }
 
 /**
@@ -68,13 +72,14 @@ export const firstFillOf = ({ legs }: Pick<Order, 'legs'>): Timestamp | null =>
   legs.findLast(({ leg }) => leg === 'entry')?.filledAt ?? null;
 
 /** What trades nothing counts from when it was done. */
-const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
+export const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
   millis(legs.findLast(({ leg }) => leg === 'entry')?.sentAt ?? filledAt ?? submittedAt);
 
 /** Of a position that was closed nothing is wanted any more: its legs leave, and whoever opens the next one sets it anew. */
 export const anew = (protection: Protection): Protection => ({
   ...protection,
   adopted: null,
+  heard: [],
   stop: null,
   targets: [],
   trail: null,
@@ -88,6 +93,19 @@ export const anew = (protection: Protection): Protection => ({
   movedAt: null,
   closesFor: null,
   legs: protection.legs.map(former),
+});
+
+/** Of what may be of another position the stop stays alone: in doubt that protects, and all else closes what nobody wanted closed. */
+export const stopAlone = (protection: Protection): Protection => ({
+  ...protection,
+  heard: [],
+  targets: [],
+  trail: null,
+  breakEven: null,
+  timeStopAt: null,
+  targetsRestoredAt: [],
+  targetsAgainAt: null,
+  legs: protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
 });
 
 /** What a leg of former targets has filled is none of the new ones'. */
@@ -110,6 +128,7 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
     ...protection,
     setBy: ground.order,
     adopted: { order: ground.order, entry: ground.entry },
+    heard: [...protection.heard, ground.order],
     stop: first,
     trail,
     targets: replaced(wish.targets, protection.targets, (all) => targetsOf(all, side, ground)) ?? [],
@@ -128,6 +147,23 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
         : protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
     targetsAgainAt: null,
   };
+}
+
+/**
+ * What an order asks for is known after the wish of a later one was taken in: what that one gave counts on, and a stop that has moved by itself
+ * does not go back.
+ */
+export function adoptBehind(protection: Protection, wish: Wish, later: Wish, ground: Ground): Protection {
+  const isLeft = ([part]: [string, unknown]) => later[part as keyof Wish] === undefined;
+  const after = adopt(protection, Object.fromEntries(Object.entries(wish).filter(isLeft)), ground);
+  const { adopted, setBy, stop, side } = protection;
+  const isKept =
+    later.stop !== undefined ||
+    (stop !== null &&
+      stop.kind !== 'stop_loss' &&
+      after.stop !== null &&
+      isBetter(side, stop.price, after.stop.price));
+  return { ...after, adopted, setBy, stop: isKept ? stop : after.stop };
 }
 
 /** The same order, at its end: its average has changed a little, and what counts from it does too. What has moved since stays. */

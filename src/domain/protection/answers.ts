@@ -1,7 +1,7 @@
 // What the broker's answer to a leg means for the protection.
 
-import { type ClientOrderId, millis, type Timestamp, timestamp } from '../ids.ts';
-import type { Protection, ProtectiveLeg } from './protection.ts';
+import { type ClientOrderId, millis, timestamp } from '../ids.ts';
+import { type Protection, type ProtectiveLeg, refusedOnceMore } from './protection.ts';
 import { withLeg } from './recognise.ts';
 import type { Rules } from './step.ts';
 
@@ -46,12 +46,7 @@ export function refused(
   const without = { ...unsent(protection, leg), reason: words };
   if (leg.limit !== null && leg.status === 'sending' && leg.level > 0)
     return { ...without, targetsAgainAt: timestamp(now + sweepMs) };
-  const at: Timestamp = timestamp(now);
-  const before = protection.refused;
-  return {
-    ...without,
-    refused: { times: (before?.times ?? 0) + 1, firstAt: before?.firstAt ?? at, lastAt: at, words },
-  };
+  return { ...without, refused: refusedOnceMore(protection.refused, words, timestamp(now)) };
 }
 
 /** The price is beyond it already: what is held is closed at the market, and it is tried on until that is done. */

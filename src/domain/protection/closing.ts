@@ -1,9 +1,11 @@
 // What protection closes is an order like any other: one that the broker's own stop or target has made, or one that is to be made.
 
-import { add, type Decimal, negate, ZERO } from '../decimal.ts';
-import { type OrderId, type Timestamp, timestamp } from '../ids.ts';
+import { add, compare, type Decimal, negate, sign, ZERO } from '../decimal.ts';
+import { millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
-import { type Leg, NO_NOTES, type Order } from '../orders/order.ts';
+import { hasEnded, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
+import { positionAfter } from '../orders/position.ts';
+import type { Direction } from '../side.ts';
 import { closingSide, type ExitReason, type Protection, type ProtectiveLeg } from './protection.ts';
 
 interface Closing {
@@ -92,4 +94,43 @@ export function filledOrder(
     legs: [{ ...made, quantity: fill.status === 'filled' ? fill.fillQuantity : leg.quantity }],
     filledAt: fill.fillQuantity === ZERO ? null : at,
   };
+}
+
+/**
+ * When what a leg has closed was held last, as far as that is known: who learns it late may find another position there. `last`: the order that
+ * traded there last. Where that one was planned on nothing after the leg had been placed, and all that it brought is held, the leg has closed
+ * what was there before. Where what the leg protects was still held then, or less is held now, it counts as closed when it is found.
+ */
+export function closedFrom(
+  last: Order | null,
+  {
+    leg,
+    left,
+    side,
+    now,
+  }: { leg: Pick<ProtectiveLeg, 'sentAt'>; left: Decimal; side: Direction; now: number },
+): Timestamp {
+  const entry = last?.legs.findLast((each) => each.leg === 'entry');
+  const isOfBefore =
+    entry != null &&
+    entry.side === (side === 'long' ? 'buy' : 'sell') &&
+    last?.positionBefore === ZERO &&
+    entry.sentAt !== null &&
+    millis(entry.sentAt) > millis(leg.sentAt) &&
+    entry.fillQuantity !== null &&
+    compare(left, entry.fillQuantity) >= 0;
+  return isOfBefore ? leg.sentAt : timestamp(now);
+}
+
+/**
+ * Of one that ends: by our own record its position is held, so somebody else has closed that. `closing`: our own close of it, which may be under way
+ * and have taken it before anybody heard of that. `last`: the order that traded there last.
+ */
+export function isClosedElsewhere(
+  { side }: Pick<Protection, 'side'>,
+  { closing, last }: { readonly closing: Order | null; readonly last: Order | null },
+): boolean {
+  if (closing && !hasEnded(closing.status)) return false;
+  const held = (last && positionAfter(last)) ?? ZERO;
+  return sign(held) === (side === 'long' ? 1 : -1);
 }

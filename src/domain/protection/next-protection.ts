@@ -40,6 +40,7 @@ import {
   undecidedStop,
 } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
+import { isForsaken } from './undecided.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
@@ -185,7 +186,8 @@ function whenFlat(seen: Recognised, facts: Facts, rules: Rules): Step {
   if (held?.isAgreed === false) return rest(protection, now + SOON_MS);
   const leaving = removal(seen, facts, () => true);
   if (leaving) return leaving;
-  if (isUnsettled || protection.wantedBy.length > 0) return rest(protection, now + UNSETTLED_MS);
+  if (isUnsettled || protection.wantedBy.length > 0)
+    return rest(protection, now + (isForsaken(protection, now) ? rules.sweepMs : UNSETTLED_MS));
   // What the broker does not know may turn out to have closed it.
   if (protection.legs.length > 0) return rest(protection, now + Math.min(SOON_MS, rules.sweepMs));
   if (resting === null) return { do: 'look at the orders' };

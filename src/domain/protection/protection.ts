@@ -116,6 +116,11 @@ interface Refused {
   readonly words: string;
 }
 
+/** It has refused it once more. */
+export const refusedOnceMore = (before: Refused | null, words: string, at: Timestamp): Refused => ({
+  ...{ times: (before?.times ?? 0) + 1, firstAt: before?.firstAt ?? at, lastAt: at, words },
+});
+
 export interface Protection {
   readonly id: string;
   readonly version: number;
@@ -137,6 +142,8 @@ export interface Protection {
   readonly setBy: OrderId;
   /** Whose wish was taken in last, and from which price its distances count; null: none was yet. */
   readonly adopted: { readonly order: OrderId; readonly entry: Decimal } | null;
+  /** Of those that it is wanted by: whose wish was taken in already. */
+  readonly heard: readonly OrderId[];
   readonly stop: WantedStop | null;
   readonly targets: readonly WantedTarget[];
   readonly trail: Trail | null;
@@ -161,8 +168,8 @@ export interface Protection {
   readonly closesFor: ExitReason | null;
   /** The order that closes the position for it, and when it was asked for. */
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
-  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. */
-  readonly isResumed: boolean;
+  /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. `asked`: a `protect` speaks of the position. */
+  readonly isResumed: boolean | 'asked';
   /** Those of the account with which it was last looked at; null: nobody has looked yet. */
   readonly credentialsVersion: number | null;
   readonly unprotectedSince: Timestamp | null;

@@ -3,7 +3,7 @@
 
 import { type Decimal, ZERO } from '../decimal.ts';
 import { type ClientOrderId, type Timestamp, timestamp } from '../ids.ts';
-import { anew } from './adopt.ts';
+import { anew, stopAlone } from './adopt.ts';
 import {
   FORMER_TARGET,
   isBetter,
@@ -58,14 +58,18 @@ export function withFound(protection: Protection, found: FoundThere): Protection
   );
   const kind: StopKind = protection.stop?.kind ?? 'stop_loss';
   // A `protect` speaks of it, and nothing of it stands: it may be of a position that was closed since. What is asked for now counts alone.
-  const isOfBefore = protection.wantedBy.length > 0 && stops.length + found.targets.length === 0;
-  if (isOfBefore) return { ...anew(protection), isResumed: false };
+  const isAsked = protection.isResumed === 'asked';
+  if (isAsked && stops.length + found.targets.length === 0) return { ...anew(protection), isResumed: false };
+  // By its shape alone it may be its owner's own, of another position: it stays where it stands, and all else is of before.
+  const isDoubtful = isAsked && found.targets.length === 0 && stops.every(({ isGuessed }) => isGuessed);
+  const price = isDoubtful ? newest?.shown : newest?.price;
+  const kept = isDoubtful ? stopAlone(protection) : protection;
   return {
-    ...protection,
+    ...kept,
     isResumed: false,
-    stop: newest ? { price: newest.price, kind } : protection.stop,
+    stop: price ? { price, kind } : protection.stop,
     legs: [
-      ...protection.legs,
+      ...kept.legs,
       ...forgotten,
       ...targets.map(({ clientOrderId, brokerRef, quantity }) => ({
         ...forgottenLeg(protection, found, { clientOrderId, brokerRef, level: FORMER_TARGET, stop: null }),
@@ -88,12 +92,12 @@ function ownStop(protection: Protection, stop: ShownStop, found: FoundThere) {
       ? leg.stop !== null && brokerRef !== null && leg.brokerRef === brokerRef
       : namesOf(leg).includes(clientOrderId),
   );
-  if (known) return { leg: known, price };
+  if (known) return { leg: known, price, shown: price, isGuessed: false };
   const named = clientOrderId === null ? null : legNamed(protection, clientOrderId);
   if (named === null && !isShaped(protection, stop, found)) return null;
   // Where the broker has one stop of the position, the leg that is known is that one.
   const only = found.names === 'none' ? protection.legs.find(({ level }) => level === 0) : undefined;
-  if (only) return { leg: only, price: nearest(protection, price) };
+  if (only) return { leg: only, price: nearest(protection, price), shown: price, isGuessed: named === null };
   const revision = named?.revision ?? protection.revision - 1;
   const leg = forgottenLeg(protection, found, {
     clientOrderId: clientOrderId ?? protectiveId(protection.id, 0, revision),
@@ -101,7 +105,13 @@ function ownStop(protection: Protection, stop: ShownStop, found: FoundThere) {
     level: named === null || named.level === 0 ? 0 : FORMER_TARGET,
     stop,
   });
-  return { leg: { ...leg, revision }, price: named === null ? nearest(protection, price) : price };
+  const isGuessed = named === null;
+  return {
+    leg: { ...leg, revision },
+    price: isGuessed ? nearest(protection, price) : price,
+    shown: price,
+    isGuessed,
+  };
 }
 
 /** The only one there, without an id of ours: at a price that is saved it is ours. One without any id is, wherever it stands: ours overwrites it. */

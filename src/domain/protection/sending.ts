@@ -22,13 +22,14 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
   const { now, quoted, unprotected } = facts;
   const { stop, side, refused } = protection;
   if (stop === null) return null;
-  const reason = whyGivenUp(protection, now);
-  if (reason !== null)
-    return restSoon({ ...protection, state: 'unprotected', reason }, now + rules.sweepMs, now);
+  if (isGivenUp(protection.restoredAt, now))
+    return restSoon({ ...protection, state: 'unprotected', reason: FOUGHT_OVER }, now + rules.sweepMs, now);
   const price = quoted && priceFor(side, quoted);
   const isPassed = price !== null && !isBetter(side, price, stop.price);
   const closing = isPassed ? close(protection, stop.kind, facts, rules) : null;
   if (closing) return closing;
+  const expiring = isSafe ? null : whileExpiring(protection, facts, rules);
+  if (expiring) return expiring;
   if (refused === null) return null;
   const first = millis(refused.firstAt);
   const tries = TRIES_AT_MS.filter((ms) => ms < rules.protectMs).length;
@@ -46,13 +47,24 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
   return now < next && !isAskedAgain(facts, millis(refused.lastAt)) ? restSoon(protection, next, now) : null;
 }
 
-/** It was put back so often that it is not any more, for an hour; null: it is. */
-function whyGivenUp({ restoredAt, expiredAt }: Protection, now: number): string | null {
-  if (isGivenUp(restoredAt, now))
-    return 'The stop was taken away or changed at the broker again and again, and is not put back any more.';
-  return isGivenUp(expiredAt, now)
-    ? 'The stop expires at the broker again and again, and is not placed again for an hour.'
-    : null;
+const FOUGHT_OVER =
+  'The stop was taken away or changed at the broker again and again, and is not put back any more.';
+
+/** The broker keeps no stop there for long: as where it refuses one, the position is closed, or it is tried each sweep. */
+function whileExpiring(protection: Protection, facts: Facts, rules: Rules): Step | null {
+  const { now, unprotected } = facts;
+  const { expiredAt } = protection;
+  const last = expiredAt.at(-1);
+  if (last === undefined || !isGivenUp(expiredAt, now)) return null;
+  const bare: Protection = {
+    ...protection,
+    state: 'unprotected',
+    reason: 'The stop expires at the broker again and again.',
+  };
+  const closing = unprotected === 'close' ? close(bare, 'unprotected', facts, rules) : null;
+  if (closing) return closing;
+  const next = millis(last) + rules.sweepMs;
+  return now < next && !isAskedAgain(facts, millis(last)) ? restSoon(bare, next, now) : null;
 }
 
 /** Somebody wants to know since then: it is tried once more. */

@@ -86,7 +86,7 @@ export function changesOf(before: Protection, after: Protection, now: number): T
   const expired = after.expiredAt.at(-1);
   if (expired !== undefined && expired !== before.expiredAt.at(-1)) {
     history.push({ what: 'expired', from: null, to, by: null });
-    // One that is not placed again is told as unprotected.
+    // One that expires again and again is told as unprotected.
     if (!isGivenUp(after.expiredAt, millis(expired)))
       tell('protection_restored', { leg: 'stop', has_expired: true });
   }

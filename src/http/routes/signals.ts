@@ -12,10 +12,10 @@ import { answer } from '../answers.ts';
 import { sendList, wantsCsv } from '../csv-answers.ts';
 import { SIGNALS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
-import { CheckBody, NewOrderBody } from '../schemas/order-requests.ts';
+import { CheckBody, PlanBody } from '../schemas/order-requests.ts';
 import { pageOf } from '../schemas/parts.ts';
 import { SignalsQuery } from '../schemas/queries.ts';
-import { CheckedMessage, OrderPlan, SignalRecord, SignalSummary } from '../schemas/signal-answers.ts';
+import { CheckedMessage, PlannedOrder, SignalRecord, SignalSummary } from '../schemas/signal-answers.ts';
 import { ASKS_BROKER, type OfAccount, ofOne } from './of-account.ts';
 import { asTimestamp, quantityOf } from './trading.ts';
 
@@ -126,7 +126,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
     },
   );
 
-  server.post<{ Body: Static<typeof NewOrderBody> }>(
+  server.post<{ Body: Static<typeof PlanBody> }>(
     '/trading/order/plan',
     {
       config: {
@@ -136,18 +136,26 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
           id: 'planOrder',
           tag: 'Orders',
           summary: 'See what an order would do',
-          description: 'On the position as it is now. Nothing is sent.',
-          answers: { 200: OrderPlan },
-          denials: ['not_found', 'protection_unsupported', 'order_kind_unsupported', ...ASKS_BROKER],
+          description:
+            'On the position as it is now: of an account, or of each member of a group, with its factor and its own symbol. Nothing is sent.',
+          answers: { 200: PlannedOrder },
+          denials: [
+            'not_found',
+            'group_not_found',
+            'protection_unsupported',
+            'order_kind_unsupported',
+            ...ASKS_BROKER,
+          ],
         },
       },
-      schema: { body: NewOrderBody },
+      schema: { body: PlanBody },
     },
     async (request, reply) => {
       const { body } = request;
       const plan = await deps.planOrder({
         userId: request.caller.user.id,
         accountId: body.trading_account_id,
+        groupId: body.group_id,
         action: body.action,
         orderType: body.order_type ?? null,
         symbol: body.symbol,

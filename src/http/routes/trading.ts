@@ -185,7 +185,10 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
 }
 
 /** `close` and `protect` are about the whole position, `cancel` about what rests. */
-export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
+export function quantityOf({
+  action,
+  quantity,
+}: Pick<Static<typeof NewOrderBody>, 'action' | 'quantity'>): Decimal {
   if (action === 'protect' || action === 'cancel') return ZERO;
   if (action === 'close' && quantity !== undefined)
     throw new RequestInvalid(

@@ -232,6 +232,11 @@ const summaryFields = {
   ...sizeFields,
   group_id,
   ...pricedFields,
+  entry_id: orNull(
+    text('of an entry with a price, its own name (`id`): the next one of that name takes its place', [
+      'Long',
+    ]),
+  ),
   real_money: flag(
     'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
     true,

@@ -170,6 +170,20 @@ export const NewOrderBody = Type.Object(
   { additionalProperties: false },
 );
 
+const { trading_account_id: account, ...asked } = NewOrderBody.properties;
+
+export const PlanBody = Type.Object(
+  {
+    trading_account_id: Type.Optional(account),
+    group_id: Type.Optional({
+      ...uuid,
+      description: 'instead of an account: as the group’s webhook would take it, on each member',
+    }),
+    ...asked,
+  },
+  { additionalProperties: false },
+);
+
 export const CheckBody = Type.Object(
   {
     message: Type.String({

@@ -102,6 +102,41 @@ export const OrderPlan = Type.Object(
   { title: 'OrderPlan', description: 'What would be sent; nothing is.' },
 );
 
+const memberError = orNull(
+  Type.Object({
+    code: text('why it would be refused', ['account_halted']),
+    detail: text('the same for a person'),
+    advice: text('what to do'),
+  }),
+  { description: 'null: it would be accepted', examples: [null] },
+);
+
+export const PlannedOrder = Type.Object(
+  {
+    ...OrderPlan.properties,
+    members: orNull(
+      Type.Array(
+        Type.Object(
+          {
+            trading_account_id: id('of the member'),
+            plan: orNull(OrderPlan, { description: 'null: it would get no order' }),
+            error: memberError,
+          },
+          { title: 'PlannedMember' },
+        ),
+      ),
+      {
+        description: 'of a group: each member that is enabled; null: it is for one account',
+        examples: [null],
+      },
+    ),
+  },
+  {
+    title: 'PlannedOrder',
+    description: 'What would be sent; of a group, by the first member that has a plan.',
+  },
+);
+
 export const CheckedMessage = Type.Object(
   {
     checks: Verdicts,
@@ -115,14 +150,7 @@ export const CheckedMessage = Type.Object(
             trading_account_id: id('of the member'),
             checks: Verdicts,
             plan: orNull(OrderPlan, { description: 'null: it would get no order' }),
-            error: orNull(
-              Type.Object({
-                code: text('why it would be refused', ['account_halted']),
-                detail: text('the same for a person'),
-                advice: text('what to do'),
-              }),
-              { description: 'null: it would be accepted', examples: [null] },
-            ),
+            error: memberError,
           },
           { title: 'CheckedMember' },
         ),

@@ -150,14 +150,24 @@ export function startHost(deps: HostDeps): Host {
   async function retire(user: UserId, entry: Hosted): Promise<void> {
     if (hosted.get(user) === entry) hosted.delete(user);
     announce();
-    try {
-      await store.releaseLease(leaseOf(user), entry.lease);
-      // A request that came after the last look into the mailbox has nobody else to serve it: here, or on another host.
-      if ((await mailbox.waiting(user)) > 0)
-        await store.push(STARTS_QUEUE, JSON.stringify({ user }), START_TTL_MS);
-    } catch (fault) {
-      log.warn({ fault, user_id: user }, 'a lease was not given back; it ends with this host');
-    }
+    // Whoever comes back here meanwhile has the lease again.
+    const isBack = () => hosted.has(user) || claiming.has(user);
+    for (let tries = 0; tries === 0 || !isBack(); tries++)
+      try {
+        return await giveBack(user, entry.lease);
+      } catch (fault) {
+        if (tries === 0) log.warn({ fault, user_id: user }, 'a lease was not given back yet');
+        // It ends with this host. Until then nobody else could have the user.
+        if (signal.aborted) return;
+        await breath(signal);
+      }
+  }
+
+  async function giveBack(user: UserId, lease: Lease): Promise<void> {
+    await store.releaseLease(leaseOf(user), lease);
+    // A request that came after the last look into the mailbox has nobody else to serve it: here, or on another host.
+    if ((await mailbox.waiting(user)) > 0)
+      await store.push(STARTS_QUEUE, JSON.stringify({ user }), START_TTL_MS);
   }
 
   /** An endless walk over all users, and how many steps of it are due. */

@@ -25,9 +25,10 @@ export interface Work {
   flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   /**
    * Looks after what protects the user's positions, and after orders that nobody has worked off; where an account is named, after what
-   * protects its positions alone: something has happened there, or, `isAsked`, its owner wants to know.
+   * protects its positions alone: something has happened there, or, `isAsked`, its owner wants to know;
+   * `isOther`: it is another account at the broker from now on.
    */
-  recover: { request: { accountId?: AccountId; isAsked?: boolean }; answer: null };
+  recover: { request: { accountId?: AccountId; isAsked?: boolean; isOther?: boolean }; answer: null };
   /** `version`, here and below: of the account's connection, as who asks has read it. What was answered of another is of no use. */
   verify: { request: { accountId: AccountId; version?: number }; answer: Verdict };
   positions: {

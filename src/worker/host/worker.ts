@@ -252,13 +252,18 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         // A message may come twice, or late: only the order's own status says whether there is anything left to do.
         return done ?? ownOrder(orderId);
       }
-      case 'recover':
-        if (request.accountId) protecting.hear(request.accountId, request.isAsked ? 'asked' : 'certainly');
+      case 'recover': {
+        const { accountId, isOther } = request;
+        // What was filled at the former account is in no position of this one.
+        if (accountId && isOther)
+          await trading(accountId, async () => books.beginAnew({ accountId, simulation: false }));
+        if (accountId) protecting.hear(accountId, request.isAsked ? 'asked' : 'certainly');
         else {
           await protecting.begin();
           await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         }
         return null;
+      }
       case 'flatten': {
         const { accountId } = request;
         const known = await books.asOfNow({ accountId, simulation: false });

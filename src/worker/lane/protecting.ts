@@ -10,7 +10,7 @@ import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
-import { mayOpen, mayWantStop } from '../../domain/protection/undecided.ts';
+import { mayOpen } from '../../domain/protection/undecided.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -25,7 +25,7 @@ import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
 import { protectiveLegs } from './protect-legs.ts';
 import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
-import { createSweepTurns } from './sweep-turns.ts';
+import { createSweepTurns, mostUrgentFirst } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
 import type { Book, Books, Trades } from './trades.ts';
 
@@ -214,8 +214,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       const isAgain = round > 0 || retries.has(id);
       const isAsked = asked.delete(id);
       const kept: Kept[] = [];
-      // What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again.
-      for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
+      for (const protection of mostUrgentFirst(all, (one) => lefts.has(one.id))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
         const isLater = left?.protection === protection && left.untilMs > clock.now() + TOGETHER_MS;
@@ -235,8 +234,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     }
     at(id, clock.now() + FIRST_RETRY_MS);
   }
-
-  const urgency = ({ id, state }: Protection): number => (state === 'standing' ? 2 : lefts.has(id) ? 1 : 0);
 
   async function keepOne(first: Protection, how: Looking): Promise<Kept> {
     const { accountId, simulation, id } = first;
@@ -300,7 +297,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const asked = await takenIn(protections, line, found, current);
+    const { protection: asked, isUndecided } = await takenIn(protections, line, found, current, rules);
     const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
@@ -320,7 +317,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
-      isUndecided: unsettled.some((order) => wished.wantedBy.includes(order.id) && mayWantStop(order, name)),
+      isUndecided,
       isTold: isTold || wished !== first,
       isAsked,
       isClosing: closing !== undefined && !hasEnded(closing.status),

@@ -7,6 +7,7 @@ import { followsPrice } from '../../domain/protection/follow.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import { isAtRest } from '../../domain/protection/sending.ts';
 import type { Rules } from '../../domain/protection/step.ts';
+import { isForsaken } from '../../domain/protection/undecided.ts';
 import { onErrand } from '../line/errand.ts';
 import type { Kind, Place, Sweeps } from '../line/sweeps.ts';
 
@@ -33,10 +34,16 @@ export interface SweepTurns {
   leave(account?: AccountId): void;
 }
 
-/** What nobody knows after so long may stay so. */
-const LONG_MS = 10 * 60_000;
-
 const isStanding = ({ state }: Protection): boolean => state === 'standing' || state === 'unwatched';
+
+/** What has no stop yet does not wait for what has one, and what nobody has looked at yet not for one that is refused again and again. */
+export const mostUrgentFirst = (
+  all: readonly Protection[],
+  isLookedAt: (protection: Protection) => boolean,
+): readonly Protection[] => {
+  const rank = (one: Protection) => (one.state === 'standing' ? 2 : isLookedAt(one) ? 1 : 0);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+};
 
 export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsDeps): SweepTurns {
   const places = new Map<AccountId, Place>();
@@ -48,15 +55,8 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     places.delete(account);
   }
 
-  /** Nothing is held, and nobody learns what became of the order that asks for it. */
-  const isForsaken = ({ state, legs, unprotectedSince }: Protection): boolean =>
-    state === 'armed' &&
-    legs.length === 0 &&
-    unprotectedSince !== null &&
-    clock.now() - millis(unprotectedSince) > LONG_MS;
-
   const isQuiet = (protection: Protection): boolean =>
-    isForsaken(protection) || (isStanding(protection) && isUndisturbed(protection));
+    isForsaken(protection, clock.now()) || (isStanding(protection) && isUndisturbed(protection));
 
   const isUndisturbed = (protection: Protection): boolean =>
     protection.wantedBy.length === 0 &&

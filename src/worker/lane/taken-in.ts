@@ -5,56 +5,122 @@ import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decima
 import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, beginsAnew, firstFillOf, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
+import {
+  adopt,
+  adoptBehind,
+  anew,
+  beginsAnew,
+  firstFillOf,
+  type Ground,
+  isBehind,
+  opensAnew,
+  sentAt,
+  stopAlone,
+  toTakeIn,
+} from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
+import { mayWantStop } from '../../domain/protection/undecided.ts';
+import type { Wish } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
 
-/** The same object where nothing changes. Of an order whose fate nobody knows the position decides. */
+export interface TakenIn {
+  /** The same object where nothing changes. */
+  readonly protection: Protection;
+  /** One that asks for a stop may be in the position, nobody knows, and nobody who came after it has said what is wanted. */
+  readonly isUndecided: boolean;
+}
+
+/** Of an order whose fate nobody knows the position decides. */
 export async function takenIn(
   protections: Pick<WorkerProtections, 'orders'>,
   line: Pick<Line, 'positions'>,
   { symbol, tickSize: tick }: Instrument,
   first: Protection,
-): Promise<Protection> {
-  if (first.wantedBy.length === 0) return first;
+  rules: { readonly giveUpMs: number },
+): Promise<TakenIn> {
+  if (first.wantedBy.length === 0) return { protection: first, isUndecided: false };
   const { wantedBy, adopted } = first;
   const ids = adopted && !wantedBy.includes(adopted.order) ? [...wantedBy, adopted.order] : wantedBy;
   const orders = await protections.orders(ids);
   // Until it is known what became of one, the position decides, and then its own fill once more.
   const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
   let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
+  const last = orders.find((each) => each.id === adopted?.order);
   for (const order of toTakeIn(first, orders)) {
+    if (isBehind(order, last)) {
+      protection = behind(protection, order, last, tick);
+      continue;
+    }
     const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
     if (beginsAnew(order, before)) {
-      if (before && mayBeFilled(before)) protection = stillWantedBy(protection, order.id);
-      else protection = anew(protection);
+      const isInDoubt = before !== undefined && mayHaveMet(before, order, rules);
+      protection = begunBy(order, isInDoubt ? stopAlone(protection) : anew(protection));
     }
-    if (!order.wish || isNeverFilled(order)) continue;
+    if (!order.wish || isNeverFilled(order) || isAddYetToFill(order, protection)) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
-    const filledAt = millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt);
-    const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-    protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
+    protection = adopt(protection, wishOf(order), groundOf(order, price, tick));
   }
-  return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
+  protection = { ...protection, heard: protection.heard.filter(isOpen) };
+  const decided = orders.find((each) => each.id === protection.adopted?.order);
+  return {
+    protection: JSON.stringify(protection) === JSON.stringify(first) ? first : protection,
+    isUndecided: orders.some((order) => mayWantStop(order, first.instrument) && !isBehind(order, decided)),
+  };
 }
 
-/** Nobody knows: whoever was sent after it may have found nothing held, and added to the same position. */
-const mayBeFilled = (order: Order): boolean => !hasEnded(order.status) && entryOf(order) === null;
+/**
+ * Nobody knows what became of it: who was sent soon after it may have found nothing held, and added to the same position. After a while it
+ * arrives no more, and as long again later positions show what it brought: who found nothing held then has met nothing.
+ */
+const mayHaveMet = (before: Order, order: Order, { giveUpMs }: { readonly giveUpMs: number }): boolean =>
+  !hasEnded(before.status) && entryOf(before) === null && sentAt(order) - sentAt(before) < 2 * giveUpMs;
 
-/** Whether it began anew is judged once that is known. */
-const stillWantedBy = (protection: Protection, order: OrderId): Protection =>
-  protection.wantedBy.includes(order)
-    ? protection
-    : { ...protection, wantedBy: [...protection.wantedBy, order] };
+/** It may ask for nothing: what was sent before it and is not known yet waits behind it all the same. */
+function begunBy(order: Order, protection: Protection): Protection {
+  const isAwaited = protection.wantedBy.some((id) => id !== order.id);
+  return isAwaited && !order.wish
+    ? { ...protection, adopted: { order: order.id, entry: entryOf(order) ?? ZERO } }
+    : protection;
+}
+
+/** It has ended, and another one that was sent after it was taken in first. */
+function behind(protection: Protection, order: Order, last: Order, tick: Decimal): Protection {
+  const price = entryOf(order);
+  const isOfBefore = beginsAnew(last, order);
+  const later = wishOf(last);
+  if (price !== null && !isOfBefore)
+    return adoptBehind(protection, wishOf(order), later, groundOf(order, price, tick));
+  // It is not there: the stop that waited for it goes, where the one that began the position since asks for none.
+  return isOfBefore && later.stop === undefined && later.trail === undefined
+    ? { ...protection, stop: null }
+    : protection;
+}
+
+const wishOf = (order: Order): Wish =>
+  (opensAnew(order) ? order.wish?.fromFlat : order.wish?.own) ?? NOTHING_ASKED;
+const NOTHING_ASKED: Wish = {};
+
+const groundOf = (order: Order, entry: Decimal, tick: Decimal): Ground => ({
+  ...{ order: order.id, entry, tick },
+  filledAt: millis(order.filledAt ?? firstFillOf(order) ?? order.submittedAt),
+});
 
 /** What is held is somebody else's. */
 const isNeverFilled = (order: Order): boolean =>
   order.legs.some(({ leg }) => leg === 'entry') &&
   hasEnded(order.status) &&
   order.status !== 'filled' &&
+  entryOf(order) === null;
+
+/** What has a stop already keeps that one until something of what is added is known to be filled: it may be nearer to the market. */
+const isAddYetToFill = (order: Order, { stop, adopted }: Protection): boolean =>
+  stop !== null &&
+  adopted?.order !== order.id &&
+  !opensAnew(order) &&
+  order.legs.some(({ leg }) => leg === 'entry') &&
   entryOf(order) === null;
 
 /** At which price it was filled so far; null: nothing is known to be. */

@@ -47,7 +47,8 @@ export function Stop({ account, asked }: StopProps) {
               </button>
             }
           >
-            Refuse every new entry, simulated ones too. Exits still pass, positions stay.
+            Refuse every new entry, simulated ones too, and take back those that rest. Exits still pass,
+            positions and their stops stay.
           </Row>
         )}
         <Row

@@ -11,10 +11,11 @@ import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useResting } from '../../parts/resting/use-resting.ts';
 import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { useNow } from '../../parts/when.tsx';
 import styles from './halt-dialog.module.css';
-import { type Choice, closeWords, haltWords, holdingInWords } from './halt-words.ts';
+import { type Choice, closeWords, haltWords, holdingInWords, restingInWords } from './halt-words.ts';
 import type { Halting } from './halting.ts';
 import type { Progress } from './throwing.ts';
 
@@ -29,6 +30,7 @@ export function HaltDialog({ accountId, halting, onClose }: HaltDialogProps) {
   const held = useQueries({
     queries: all.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_AGAIN_MS })),
   });
+  const { data: resting = [] } = useResting();
   // An answer grows old while the next one does not come.
   useNow();
   const { progress, isBusy, halt, forget } = halting;
@@ -43,6 +45,7 @@ export function HaltDialog({ accountId, halting, onClose }: HaltDialogProps) {
   const choices = all.map((account, index) => ({
     account,
     holding: freshItems(held[index]),
+    resting: resting.filter(({ trading_account_id }) => trading_account_id === account.id).length,
     fault: held[index]?.error ?? null,
   }));
   const chosen = choices.filter(({ account }) => isChosen(account));
@@ -53,8 +56,9 @@ export function HaltDialog({ accountId, halting, onClose }: HaltDialogProps) {
     <>
       <Dialog title="Halt" leave={progress.size > 0 && !isBusy ? 'Close' : 'Cancel'} onClose={onClose}>
         <p>
-          Every new entry is refused, simulated ones too, until you resume. Exits still pass, so that
-          strategies can get out. Whatever is being sent at this moment is completed.
+          Every new entry is refused, simulated ones too, until you resume, and entries that rest at the
+          broker are taken back. Exits still pass, so that strategies can get out; stops and targets stay.
+          Whatever is being sent at this moment is completed.
         </p>
         {error && all.length === 0 && <ProblemNote fault={error} />}
         <table className={`table ${styles.accounts}`}>
@@ -161,6 +165,7 @@ function AccountRow(props: AccountRowProps) {
               </>
             )}
             <Holds {...props} />
+            {props.resting ? `; ${restingInWords(props.resting)}` : null}
           </span>
           {account.halted && (
             <button type="button" className={`link ${styles.resume}`} disabled={isBusy} onClick={onResume}>

@@ -21,7 +21,18 @@ export const holdingInWords = (positions: readonly Held[]): string =>
 export interface Choice {
   readonly account: Account;
   readonly holding: Holding;
+  /** Entries of it that rest at the broker; absent: none is known of. */
+  readonly resting?: number;
 }
+
+/** What a halt takes back besides, on a button: empty where nothing rests. */
+function takingBack(chosen: readonly Choice[]): string {
+  const count = chosen.reduce((sum, { resting = 0 }) => sum + resting, 0);
+  return count === 0 ? '' : `, take back ${counted(count, 'resting entry', 'resting entries')}`;
+}
+
+export const restingInWords = (count: number): string =>
+  `${counted(count, 'entry', 'entries')} ${count === 1 ? 'rests' : 'rest'}`;
 
 const named = (accounts: readonly Account[]): string =>
   accounts.length === 1 && accounts[0] ? accounts[0].name : counted(accounts.length, 'account');
@@ -32,7 +43,8 @@ const toHalt = (chosen: readonly Choice[]): readonly Account[] =>
 /** Null: all that is chosen is halted already. */
 export function haltWords(chosen: readonly Choice[]): string | null {
   const halting = toHalt(chosen);
-  return halting.length === 0 ? null : `Halt ${named(halting)}`;
+  const back = takingBack(chosen.filter(({ account }) => !account.halted));
+  return halting.length === 0 ? null : `Halt ${named(halting)}${back}`;
 }
 
 /** Null: by all brokers' word nothing is held. Where one has not answered, everything that it holds is meant. */
@@ -44,7 +56,7 @@ export function closeWords(chosen: readonly Choice[]): string | null {
   const what = isKnown ? counted(count, 'position') : 'all positions';
   const halting = toHalt(chosen);
   const of = halting.length === 0 ? ` of ${named(chosen.map(({ account }) => account))}` : '';
-  return `Close ${what}${of}${halting.length === 0 ? '' : ` and halt ${named(halting)}`}`;
+  return `Close ${what}${of}${halting.length === 0 ? '' : ` and halt ${named(halting)}`}${takingBack(chosen)}`;
 }
 
 export interface Outcome {
@@ -57,16 +69,24 @@ const isClosed = ({ status, error }: Schemas['OrderResult']): boolean =>
 
 /** What the service says that it did. The halt itself holds in any case. */
 export function outcomeOf(
-  { orders, flatten_error }: Pick<Schemas['Halted'], 'orders' | 'flatten_error'>,
+  {
+    orders,
+    flatten_error,
+    flatten: flattened,
+  }: Pick<Schemas['Halted'], 'orders' | 'flatten_error'> & Partial<Pick<Schemas['Halted'], 'flatten'>>,
   { flatten }: { readonly flatten: boolean },
 ): Outcome {
   if (flatten_error) return { tone: 'risk', text: flatten_error.message };
-  if (!flatten) return { tone: 'good', text: 'Halted. New entries are refused.' };
-  if (orders.length === 0) return { tone: 'good', text: 'Halted. Nothing was held.' };
+  if (!flatten)
+    return { tone: 'good', text: 'Halted. New entries are refused, and what rests is taken back.' };
+  const cancelled = flattened?.cancelled ?? 0;
+  const back = cancelled === 0 ? '' : `, ${counted(cancelled, 'entry', 'entries')} taken back`;
+  if (orders.length === 0) return { tone: 'good', text: `Halted${back}. Nothing was held.` };
   const open = orders.filter((order) => !isClosed(order)).length;
-  if (open === 0) return { tone: 'good', text: `Halted, and ${counted(orders.length, 'position')} closed.` };
+  if (open === 0)
+    return { tone: 'good', text: `Halted${back}, and ${counted(orders.length, 'position')} closed.` };
   return {
     tone: 'risk',
-    text: `Halted. ${open} of ${counted(orders.length, 'close')} not confirmed yet.`,
+    text: `Halted${back}. ${open} of ${counted(orders.length, 'close')} not confirmed yet.`,
   };
 }

@@ -29,6 +29,7 @@ export function useHalting() {
       setBusy(false);
       for (const noun of ['accounts', 'overview', 'positions', 'balance'])
         void client.invalidateQueries({ queryKey: [noun] });
+      void client.invalidateQueries({ queryKey: ['orders', 'resting'] });
     },
     /** It was resumed: that it was halted is no news any more. */
     forget: (id: string) =>

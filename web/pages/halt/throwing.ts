@@ -13,7 +13,7 @@ export type Progress =
   | { readonly is: 'failed'; readonly fault: unknown };
 
 interface Switch {
-  post(id: string, flatten: boolean): Promise<Pick<Schemas['Halted'], 'orders' | 'flatten_error'>>;
+  post(id: string, flatten: boolean): Promise<Parameters<typeof outcomeOf>[0]>;
   note(id: string, now: Progress): void;
 }
 

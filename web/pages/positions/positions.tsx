@@ -10,12 +10,14 @@ import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { exposureOf } from '../../parts/protection/exposure.ts';
 import { useWithout } from '../../parts/protection/without.ts';
+import { useResting } from '../../parts/resting/use-resting.ts';
 import { type Sum, sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
+import { RestingEntries } from './resting.tsx';
 import { headingOf, tallyOf } from './standing.ts';
 
 /** What asks once more: an Align of a symbol, or a simulated book's reset. */
@@ -25,6 +27,7 @@ const nameOf = ({ account, simulation }: Book): string => `${account.id} ${simul
 export default function Positions() {
   const { data: all, error, isPending, refetch } = useQuery(accounts);
   const books = useBooks(all ?? []);
+  const { data: resting = [] } = useResting();
   const [asked, setAsked] = useState<Asked | null>(null);
   if (isPending || !all)
     return (
@@ -49,7 +52,7 @@ export default function Positions() {
     <Page
       title={titleOf(heading, books.real)}
       answer={<Answer books={books.real} />}
-      facts={<Facts books={books.real} />}
+      facts={<Facts books={books.real} resting={resting.length} />}
     >
       <Led>
         <table className={`table listed ${styles.positions}`}>
@@ -103,6 +106,7 @@ export default function Positions() {
           the average price; fees and slippage are not in it.
         </p>
       </Led>
+      <RestingEntries entries={resting} books={shown} />
       {asked && book && <Asks asked={asked} book={book} onClose={() => setAsked(null)} />}
     </Page>
   );
@@ -189,7 +193,7 @@ function Stops({ books }: { readonly books: readonly Book[] }) {
 /** Money that is none is not added to money that is. */
 const isMoney = (book: Book): boolean => wordOf(book) === null;
 
-function Facts({ books }: { readonly books: readonly Book[] }): ReactNode {
+function Facts({ books, resting }: { readonly books: readonly Book[]; readonly resting: number }): ReactNode {
   const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
   const hasMoney = books.some(isMoney);
   const counts = hasMoney ? books.filter(isMoney) : books;
@@ -215,6 +219,11 @@ function Facts({ books }: { readonly books: readonly Book[] }): ReactNode {
         </b>
       </span>
       <Stops books={books} />
+      {resting > 0 && (
+        <span>
+          <b>{resting}</b> {resting === 1 ? 'entry rests' : 'entries rest'}
+        </span>
+      )}
       <Sums name="without its stop" sums={unsigned(missing)} tone="risk" />
       <Sums name="none asked for" sums={unsigned(unasked)} />
       <Sums name="open" sums={open} />

@@ -142,20 +142,28 @@ interface Shown {
 function leadOf({ state, stop_loss }: Shown): string {
   if (state === 'ended') return 'Ended';
   if (state === 'unprotected') return 'Unprotected';
+  if (state === 'left') return 'Nobody looks after it';
   if (stop_loss === null) return 'No stop';
   return `Stop at ${figure(stop_loss)}`;
 }
 
 const titleOf = (shown: Shown): string => `${leadOf(shown)}: ${shown.side} ${shown.symbol}`;
 
+/** Between what it leads with and whose it is. */
+function between(state: string, stop: number | null): string {
+  if (stop !== null && state === 'unprotected') return `: a stop at ${figure(stop)} is wanted for `;
+  if (state === 'left') return stop === null ? ': what protects ' : `: the stop at ${figure(stop)} of `;
+  return ' for ';
+}
+
 function Answer({ protection }: { readonly protection: Shown }): ReactNode {
   const { state, side, symbol, stop_loss } = protection;
-  const isBare = state === 'unprotected';
+  const tone = state === 'unprotected' ? 'risk' : state === 'left' ? 'act' : undefined;
   return (
     <>
-      <span className={isBare ? 'risk' : undefined}>{leadOf(protection)}</span>
+      <span className={tone}>{leadOf(protection)}</span>
       <span className="quiet">
-        {isBare && stop_loss !== null ? `: a stop at ${figure(stop_loss)} is wanted for ` : ' for '}
+        {between(state, stop_loss)}
         {side} {symbol}
       </span>
     </>

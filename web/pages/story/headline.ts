@@ -14,6 +14,7 @@ import {
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { CLOSED } from '../../parts/protection/words.ts';
 import { reasonOf } from '../../parts/reasons.ts';
+import { isResting, takenBackBy, whereInWords } from '../../parts/resting/words.ts';
 import { type QuantityType, sizeInWords } from '../../parts/sizes.ts';
 
 type Schemas = components['schemas'];
@@ -27,6 +28,11 @@ export interface Understood {
   readonly quantity: number | null;
   /** Absent: units. */
   readonly quantity_type?: QuantityType;
+  /** These of an entry with a price alone. */
+  readonly limit_price?: number | null;
+  readonly stop_price?: number | null;
+  readonly time_in_force?: string;
+  readonly expires_in?: number;
   readonly operation: string;
   readonly order_type: string | null;
   readonly target: number | null;
@@ -59,13 +65,14 @@ export function slippageInWords(slippage: number | null, tick: number | null): s
 }
 
 const WORDS = {
-  buy: { done: 'Bought', doing: 'Buying', not: 'Not bought', open: 'bought' },
-  sell: { done: 'Sold', doing: 'Selling', not: 'Not sold', open: 'sold' },
-  close: { done: 'Closed', doing: 'Closing', not: 'Not closed', open: 'closed' },
+  buy: { done: 'Bought', doing: 'Buying', waits: 'Waiting to buy', not: 'Not bought', open: 'bought' },
+  sell: { done: 'Sold', doing: 'Selling', waits: 'Waiting to sell', not: 'Not sold', open: 'sold' },
+  close: { done: 'Closed', doing: 'Closing', waits: 'Closing', not: 'Not closed', open: 'closed' },
 } as const;
 
 export function orderHeadline(order: Order, tick: number | null): Headline {
   if (order.action === 'protect') return protectHeadline(order);
+  if (order.action === 'cancel') return cancelHeadline(order);
   const headline = tradeHeadline(order, tick);
   const { exit_reason: reason } = order;
   // Nobody sent it: why it was made comes before how well it went.
@@ -78,6 +85,14 @@ function protectHeadline({ symbol, status, error }: Order): Headline {
   if (status === 'done') return { lead: `Changed what protects ${symbol}`, rest: null };
   if (error) return { lead: `Not changed: what protects ${symbol}`, rest: lower(clause(error.message)) };
   return { lead: `Changing what protects ${symbol}`, rest: status };
+}
+
+/** It trades nothing either: entries that rest are taken back. */
+function cancelHeadline({ symbol, status, error }: Order): Headline {
+  const where = symbol === '*' ? 'in every symbol' : `in ${symbol}`;
+  if (status === 'done') return { lead: `Took back what rested ${where}`, rest: null };
+  if (error) return { lead: `Not taken back: what rests ${where}`, rest: lower(clause(error.message)) };
+  return { lead: `Taking back what rests ${where}`, rest: status };
 }
 
 function tradeHeadline(order: Order, tick: number | null): Headline {
@@ -96,11 +111,15 @@ function tradeHeadline(order: Order, tick: number | null): Headline {
     case 'partially_filled':
       return {
         lead: `${words.done} ${figure(filled)} of ${what} so far${wasNow(order)}`,
-        rest: slippageInWords(order.slippage, tick),
+        rest: isResting(order)
+          ? `the rest waits ${whereInWords(order)}`
+          : slippageInWords(order.slippage, tick),
       };
+    case 'placed':
+      if (isResting(order)) return waiting(order, filled);
+      return { lead: `${words.doing} ${what}`, rest: lower(orderHappened(order).text) };
     case 'queued':
     case 'executing':
-    case 'placed':
       return { lead: `${words.doing} ${what}`, rest: lower(orderHappened(order).text) };
     case 'done':
       return { lead: `Nothing to trade in ${symbol}`, rest: lower(orderHappened(order).text) };
@@ -110,7 +129,8 @@ function tradeHeadline(order: Order, tick: number | null): Headline {
     case 'failed':
     case 'cancelled':
     case 'expired':
-      if (filled === 0) return { lead: `${words.not}: ${what}`, rest: lower(why ?? status) };
+      if (filled === 0)
+        return { lead: `${words.not}: ${what}`, rest: takenBackInWords(order) ?? lower(why ?? status) };
       return partly(order, why);
     default:
       // A status that is newer than this page: nothing is known of what it means.
@@ -118,9 +138,25 @@ function tradeHeadline(order: Order, tick: number | null): Headline {
   }
 }
 
+/** Its entry waits; a reversal has closed by then. */
+function waiting(order: Order, filled: number): Headline {
+  const entry = order.legs.find(({ leg }) => leg === 'entry');
+  const words = WORDS[sideOf(order)];
+  const lead = `${words.waits} ${figure(entry?.quantity ?? order.quantity)} ${order.symbol}`;
+  const moved = filled === 0 ? '' : `; ${lower(movesInWords(order) ?? '')}`;
+  return { lead, rest: `${whereInWords(order)}${moved}` };
+}
+
+function takenBackInWords({ error }: Order): string | null {
+  const back = takenBackBy(error);
+  return back && `taken back: ${back.why}`;
+}
+
 function partly(order: Order, why: string | null): Headline {
   const isRisk = isHalfReversed(order);
   const moved = lower(movesInWords(order) ?? '');
+  const back = takenBackInWords(order);
+  if (back) return { lead: `${order.symbol}: ${moved}`, rest: `the rest was ${back}`, isRisk };
   const rest = [isRisk ? `but the entry was ${order.status}` : order.status, ...(why ? [lower(why)] : [])];
   return { lead: `${order.symbol}: ${moved}`, rest: rest.join(': '), isRisk };
 }

@@ -4,9 +4,10 @@
 import type { components } from '../../api/schema.ts';
 import { figure } from '../../parts/numbers.ts';
 import { shareInWords } from '../../parts/protection/money.ts';
+import { hasPrice, leftInWords } from '../../parts/resting/words.ts';
 import { COUNTS, countedInWords } from '../../parts/sizes.ts';
 import { clockTime } from '../../parts/times.ts';
-import { type SignalRecord, understoodOf } from './headline.ts';
+import { type SignalRecord, type Understood, understoodOf } from './headline.ts';
 
 export interface Member {
   readonly name: string;
@@ -101,7 +102,16 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
     case 'prev_market_position':
       return before === null ? NOTHING : { words: 'was ', held: before, after: gapWords(known.gap) };
     case 'id':
-      return { words: 'part of the fingerprint' };
+      return {
+        words: hasPrice(understood)
+          ? 'its name: the next entry of it takes its place'
+          : 'part of the fingerprint',
+      };
+    case 'limit_price':
+    case 'stop_price':
+    case 'time_in_force':
+    case 'expires_in':
+      return { words: pricedWords(name, understood) };
     case 'price':
       return understood.price === null ? NOTHING : { words: 'for slippage and one guard only' };
     case 'timestamp':
@@ -111,8 +121,27 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
   }
 }
 
+/** What a field of an entry with a price was understood as. */
+function pricedWords(
+  name: 'limit_price' | 'stop_price' | 'time_in_force' | 'expires_in',
+  { limit_price: limit, stop_price: stop, time_in_force: inForce, expires_in: seconds }: Understood,
+): string {
+  switch (name) {
+    case 'limit_price':
+      return typeof limit === 'number' ? `fills at ${figure(limit)} or better` : '';
+    case 'stop_price':
+      return typeof stop === 'number' ? `waits until ${figure(stop)} is reached` : '';
+    case 'time_in_force':
+      return inForce ?? '';
+    default:
+      return seconds === undefined ? '' : `taken back after ${leftInWords(seconds * 1000)}`;
+  }
+}
+
 /** What a field of protection came to, as it stands now. */
 function protectionWords(name: string, protection: Protected): string {
+  // Nothing of it is filled yet: where it will stand is not known.
+  if (protection.id === null) return 'set by its first fill';
   const { stop_loss, take_profit, trailing_stop, break_even, time_stop_at } = protection;
   switch (name) {
     case 'stop_loss':

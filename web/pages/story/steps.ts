@@ -4,6 +4,7 @@
 import type { components } from '../../api/schema.ts';
 import { minus, plus } from '../../parts/exact.ts';
 import { counted, figure } from '../../parts/numbers.ts';
+import { isResting, takenBackBy } from '../../parts/resting/words.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = Order['legs'][number];
@@ -130,7 +131,8 @@ function legSteps(order: Order, leg: Leg, around: Around): readonly Drawn[] {
   const acked = around.since(acked_at);
   const position = around.after === null ? {} : { position: around.after };
   if (filled_at === null) {
-    const ended = ENDED.has(status) ? status : 'acknowledged';
+    // What we took back had rested before: its end was not the answer to its sending.
+    const ended = waitsOf(order, leg) ? 'rests' : ENDED.has(status) ? status : 'acknowledged';
     return [[`${name} sent, ${ended}`, 'theirs', acked, fill_quantity ? position : {}]];
   }
   const filled = around.since(filled_at);
@@ -141,6 +143,9 @@ function legSteps(order: Order, leg: Leg, around: Around): readonly Drawn[] {
     [`${name} filled${atPrice}`, 'theirs', filled, position],
   ];
 }
+
+const waitsOf = (order: Order, { leg, status }: Leg): boolean =>
+  leg === 'entry' && (isResting(order) || (status === 'cancelled' && takenBackBy(order.error) !== null));
 
 function unansweredStep({ trace, status }: Order, leg: Leg, { held }: Around): Drawn {
   const name = NAMES[leg.leg];

@@ -9,6 +9,7 @@ import { Unreal } from '../../parts/figures.tsx';
 import { waitedInBackup } from '../../parts/happened.ts';
 import { useKeys } from '../../parts/keys.tsx';
 import { figure, unrealOf } from '../../parts/numbers.ts';
+import { isResting } from '../../parts/resting/words.ts';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import type { Headline } from './headline.ts';
@@ -21,6 +22,7 @@ import { Settle } from './settle.tsx';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
 import { shareOf } from './sums.ts';
+import { TakeBack } from './take-back.tsx';
 
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const ZONE = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
@@ -66,6 +68,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
         </h1>
         <div className={styles.tools}>
           {isUnknown && order && !waitedInBackup(order) && <LookNow orderId={order.order_id} isMain />}
+          {order && isResting(order) && <TakeBack order={order} account={account} />}
           {order?.status === 'placed' && <LookNow orderId={order.order_id} />}
           {order && <Settle order={order} />}
           {wish && !isUnknown && (

@@ -15,6 +15,7 @@ import styles from './story.module.css';
 import { StoryTop } from './story-top.tsx';
 import { Ties } from './ties.tsx';
 import { Unknown } from './unknown.tsx';
+import { WaitsFor } from './waits-for.tsx';
 import { Waterfall } from './waterfall.tsx';
 import { WhatProtects } from './what-protects.tsx';
 
@@ -49,6 +50,7 @@ export function Story({ signal, order }: StoryOf) {
       {isUnknown && <Unknown order={order} />}
       {/* What protection closed nobody sent: there is no way from a message to an answer. */}
       {order && order.source !== 'protection' && <Waterfall order={order} signal={signal} />}
+      {order && <WaitsFor order={order} />}
       {order && <WhatProtects order={order} />}
       {/* Where nobody knows, what was sent comes before why. */}
       {isUnknown ? null : message}

@@ -4,10 +4,11 @@ import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { Held as HeldPosition, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
-import { figure, money } from '../../parts/numbers.ts';
+import { counted, figure, money } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import { isBare } from '../../parts/protection/shapes.ts';
 import { spanInWords } from '../../parts/protection/words.ts';
+import { useResting } from '../../parts/resting/use-resting.ts';
 import { useNow } from '../../parts/when.tsx';
 import styles from './held.module.css';
 import { type HeldRow, heldRows } from './held.ts';
@@ -15,6 +16,7 @@ import { useHeld } from './use-held.ts';
 
 export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
   const all = useHeld(overview);
+  const { data: resting = [] } = useResting();
   const { rows, more } = heldRows(
     all.map(({ account, positions = [] }) => ({ account, positions })),
     overview.todo,
@@ -65,6 +67,16 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
             <tr>
               <td colSpan={3} className="quiet">
                 {isAsking ? 'The brokers are being asked…' : 'Nothing is held.'}
+              </td>
+            </tr>
+          )}
+          {resting.length > 0 && (
+            <tr>
+              <td colSpan={3}>
+                <Link to="/positions">
+                  {counted(resting.length, 'entry', 'entries')}{' '}
+                  {resting.length === 1 ? 'rests at the broker' : 'rest at the brokers'}
+                </Link>
               </td>
             </tr>
           )}

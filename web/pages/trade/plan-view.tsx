@@ -2,10 +2,13 @@
 
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
 import drawer from '../../parts/drawer.module.css';
 import { counted, figure, Side, Unreal } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { priceInWords } from '../../parts/resting/words.ts';
+import { minuteOf } from '../../parts/times.ts';
 import styles from './trade-drawer.module.css';
 import type { Planned } from './use-plan.ts';
 import { driftWarning } from './wish.ts';
@@ -89,7 +92,11 @@ function Plan({
                 </td>
                 <td className="num">{figure(quantity)}</td>
                 <td className="num quiet">
-                  {leg === 'entry' && refused.length > 0 ? 'refused by a guard' : 'at market'}
+                  {leg === 'entry' && refused.length > 0
+                    ? 'refused by a guard'
+                    : leg === 'entry' && plan.rests
+                      ? priceInWords(plan.rests)
+                      : 'at market'}
                 </td>
               </tr>
             ))}
@@ -171,9 +178,12 @@ export function Verdict({
 
 const SIDES = /\b(buy|sell|long|short)\b/i;
 
-/** The service's sentence, its sides in their colours. Every other piece of the split is a side. */
+const MOMENT = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g;
+
+/** The service's sentence, its sides in their colours, its times by the user's clock. Every other piece of the split is a side. */
 const sidesIn = (text: string): ReactNode[] =>
   text
+    .replace(MOMENT, (at) => minuteOf(new Date(at), new Date(serverNow())))
     .replace(/(?<=\s)-(?=\d)/g, '\u2212')
     .split(SIDES)
     .map((piece, index) =>

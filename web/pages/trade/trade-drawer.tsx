@@ -10,10 +10,13 @@ import { unrealWord } from '../../parts/figures.tsx';
 import type { TradeDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { asksNothing, hasProblem, problemsOf } from '../../parts/protection/asked.ts';
+import { asksNothing, hasProblem, problemsOf, sentOf } from '../../parts/protection/asked.ts';
+import { useResting } from '../../parts/resting/use-resting.ts';
+import { entryInWords, makesWay } from '../../parts/resting/words.ts';
 import { unanswered } from './intent.ts';
 import { tabKeep } from './keep.ts';
 import { PlanView, Verdict } from './plan-view.tsx';
+import { hasLimit, hasStop, pricingOf, pricingProblems } from './pricing.ts';
 import { Protecting } from './protecting.tsx';
 import { SendButton } from './send-button.tsx';
 import { useInstrument } from './symbol-field.tsx';
@@ -21,7 +24,7 @@ import styles from './trade-drawer.module.css';
 import { NoAccount, TradeFields } from './trade-fields.tsx';
 import { usePlan } from './use-plan.ts';
 import { useSending } from './use-sending.ts';
-import { type Fields, sameWish, wishOf } from './wish.ts';
+import { type Fields, sameWish, type Wish, wishOf } from './wish.ts';
 
 interface TradeDrawerProps {
   readonly draft: TradeDraft;
@@ -36,6 +39,11 @@ const startOf = ({
   counts = 'units',
   orderType = 'entry',
   simulation = false,
+  limitPrice,
+  stopPrice,
+  timeInForce,
+  expiresIn,
+  name,
 }: TradeDraft): Fields => ({
   accountId,
   symbol,
@@ -44,6 +52,13 @@ const startOf = ({
   counts,
   kind: action === 'close' ? 'close' : orderType,
   simulation,
+  pricing: pricingOf({
+    ...(limitPrice !== undefined && { limit_price: limitPrice }),
+    ...(stopPrice !== undefined && { stop_price: stopPrice }),
+    ...(timeInForce !== undefined && { time_in_force: timeInForce }),
+    ...(expiresIn !== undefined && { expires_in: expiresIn }),
+    ...(name !== undefined && { id: name }),
+  }),
   protection: asksNothing(),
 });
 
@@ -81,16 +96,20 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
     ...balance(fields.accountId),
     enabled: fields.accountId !== '' && position?.last_price != null,
   });
+  const opens = fields.kind === 'entry';
+  const price = (opens ? waitsAt(fields.pricing) : null) ?? position?.last_price ?? null;
   const ground = {
     isLong: fields.side === 'buy',
     // Distances count from the fill, which will be about here.
-    entry: position?.last_price ?? null,
-    last: position?.last_price ?? null,
+    entry: price,
+    last: price,
     tick: instrument?.tick_size ?? null,
   };
   const problems = problemsOf(fields.protection, ground);
-  const opens = fields.kind === 'entry';
-  const wish = opens && hasProblem(problems) ? null : wishOf(fields);
+  const priceProblems = pricingProblems(fields.pricing, instrument?.tick_size ?? null);
+  const isWrong = hasProblem(problems) || Object.values(priceProblems).some((problem) => problem !== null);
+  const wish = opens && isWrong ? null : wishOf(fields);
+  const makeWay = useMakeWay(wish);
   const planned = usePlan(wish);
   const sending = useSending(userId, onClose);
   const open = sending.isPending ? null : unanswered(tabKeep, { userId, now: Date.now() });
@@ -118,6 +137,7 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
         accounts={all}
         instrument={instrument}
         position={position}
+        price={price}
         isFlat={held.isSuccess && position === null}
         currency={money.data?.currency ?? null}
         quantity={readQuantity(fields.quantity)}
@@ -144,13 +164,22 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
         position={position}
         unreal={unreal}
       >
-        {account?.halted && opens && (
-          <ul className={styles.verdicts}>
+        <ul className={styles.verdicts}>
+          {account?.halted && opens && (
             <Verdict mark="act" isAct>
               {account.name} is halted: entries are refused until you resume it; exits and closes pass.
             </Verdict>
-          </ul>
-        )}
+          )}
+          {makeWay.length > 0 && (
+            <Verdict mark="placed">Takes back first: {makeWay.map(entryInWords).join(', ')}.</Verdict>
+          )}
+          {draft.dropsProtection && opens && Object.keys(sentOf(fields.protection)).length === 0 && (
+            <Verdict mark="act" isAct>
+              The entry that this one replaces asked for a stop or a target. They are not carried over: enter
+              them again under “Stop, target and more”.
+            </Verdict>
+          )}
+        </ul>
       </PlanView>
       {account && (
         <SendButton
@@ -166,4 +195,15 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
       )}
     </>
   );
+}
+
+/** Where an entry waits, as far as it is typed; null: nowhere. */
+const waitsAt = (pricing: Fields['pricing']): number | null =>
+  (hasLimit(pricing) ? readQuantity(pricing.limit) : null) ??
+  (hasStop(pricing) ? readQuantity(pricing.stop) : null);
+
+/** What rests and would be taken back before this order is made. */
+function useMakeWay(wish: Wish | null) {
+  const { data: resting = [] } = useResting();
+  return wish ? makesWay(resting, wish) : [];
 }

@@ -3,12 +3,12 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useId } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import drawer from '../../parts/drawer.module.css';
 import { figure, Held, unrealWord } from '../../parts/figures.tsx';
 import { COUNTS } from '../../parts/sizes.ts';
 import { When } from '../../parts/when.tsx';
+import { Either, Field } from './field.tsx';
+import { PriceFields } from './price-fields.tsx';
 import { SymbolField } from './symbol-field.tsx';
-import styles from './trade-drawer.module.css';
 import { countable, countsOf, type Fields, quantityProblem, worthInWords } from './wish.ts';
 
 interface TradeFieldsProps {
@@ -17,6 +17,8 @@ interface TradeFieldsProps {
   readonly accounts: readonly Schemas['Account'][];
   readonly instrument: Schemas['Instrument'] | null;
   readonly position: Schemas['Position'] | null;
+  /** At which it would be filled; null: not known. */
+  readonly price: number | null;
   /** The broker was asked, and holds nothing of it. */
   readonly isFlat: boolean;
   readonly currency: string | null;
@@ -34,7 +36,7 @@ const nameOf = (account: Schemas['Account']): string => {
 };
 
 export function TradeFields(props: TradeFieldsProps) {
-  const { fields, onChange, accounts, instrument, position, currency, quantity, isLocked, remarksId } = props;
+  const { fields, onChange, accounts, instrument, price, currency, quantity, isLocked, remarksId } = props;
   const id = useId();
   const isClose = fields.kind === 'close';
   // A paper account has no real money to choose.
@@ -42,7 +44,7 @@ export function TradeFields(props: TradeFieldsProps) {
   const counts = countsOf(fields);
   const problem = isClose ? null : quantityProblem(fields.quantity, instrument, counts);
   const isUnits = !isClose && counts === 'units';
-  const worth = !isUnits ? null : worthInWords(quantity, instrument, position?.last_price ?? null, currency);
+  const worth = !isUnits ? null : worthInWords(quantity, instrument, price, currency);
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       <fieldset disabled={isLocked}>
@@ -120,6 +122,14 @@ export function TradeFields(props: TradeFieldsProps) {
           choices={['entry', 'exit', 'close'] as const}
           onChange={(kind) => onChange({ kind })}
         />
+        {fields.kind === 'entry' && (
+          <PriceFields
+            pricing={fields.pricing}
+            onChange={(pricing) => onChange({ pricing })}
+            account={accounts.find((account) => account.id === fields.accountId)}
+            instrument={instrument}
+          />
+        )}
         <Either
           label="Money"
           value={fields.simulation ? 'simulated' : own}
@@ -162,63 +172,6 @@ function Closed({ until }: { readonly until: string | null }) {
         </>
       )}
     </span>
-  );
-}
-
-interface FieldProps {
-  readonly label: string;
-  readonly id: string;
-  readonly remark?: ReactNode;
-  readonly remarkId?: string;
-  readonly children: ReactNode;
-}
-
-function Field({ label, id, remark, remarkId, children }: FieldProps) {
-  return (
-    <div className={drawer.field}>
-      <label htmlFor={id}>{label}</label>
-      {children}
-      {remarkId && (
-        <p className={`${drawer.remark} ${styles.remark}`} id={remarkId}>
-          {remark}
-        </p>
-      )}
-    </div>
-  );
-}
-
-interface EitherProps<T extends string> {
-  readonly label: string;
-  readonly value: T | '';
-  readonly choices: readonly T[];
-  readonly isDisabled?: boolean;
-  readonly onChange: (choice: T) => void;
-}
-
-const COLOURS: Readonly<Record<string, string>> = { buy: 'long', sell: 'short' };
-
-function Either<T extends string>({ label, value, choices, isDisabled = false, onChange }: EitherProps<T>) {
-  const id = useId();
-  return (
-    <div className={drawer.field}>
-      <span className="quiet" id={id}>
-        {label}
-      </span>
-      <div className={styles.either} role="radiogroup" aria-labelledby={id}>
-        {choices.map((choice) => (
-          <label key={choice} className={COLOURS[choice]}>
-            <input
-              type="radio"
-              name={id}
-              checked={value === choice}
-              disabled={isDisabled}
-              onChange={() => onChange(choice)}
-            />
-            {choice}
-          </label>
-        ))}
-      </div>
-    </div>
   );
 }
 

@@ -4,7 +4,9 @@ import type { components } from '../../api/schema.ts';
 import { isMultipleOf, minus, plus, readQuantity, times, typed } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { type Asked, askedFrom, type Sent, sentOf } from '../../parts/protection/asked.ts';
+import { hasPrice, whereInWords } from '../../parts/resting/words.ts';
 import { COUNTS, countedInWords, type QuantityType } from '../../parts/sizes.ts';
+import { type Pricing, pricingOf, type SentPrice, sentPrice } from './pricing.ts';
 
 type Schemas = components['schemas'];
 
@@ -21,12 +23,13 @@ export interface Fields {
   readonly counts: QuantityType;
   readonly kind: Kind;
   readonly simulation: boolean;
-  /** Of an entry. */
+  /** These of an entry. */
+  readonly pricing: Pricing;
   readonly protection: Asked;
 }
 
 /** The body of POST /trading/order, and of its plan. */
-export interface Wish extends Sent {
+export interface Wish extends Sent, SentPrice {
   readonly trading_account_id: string;
   readonly action: 'buy' | 'sell' | 'close';
   readonly symbol: string;
@@ -48,10 +51,12 @@ export function wishOf(fields: Fields): Wish | null {
   if (fields.kind === 'close') return { ...common, action: 'close' };
   const quantity = readQuantity(fields.quantity);
   if (quantity === null) return null;
+  const price = fields.kind === 'entry' ? sentPrice(fields.pricing) : {};
+  if (price === null) return null;
   const protection = fields.kind === 'entry' ? sentOf(fields.protection) : {};
   const counts = countsOf(fields);
   const sized = counts === 'units' ? { quantity } : { quantity, quantity_type: counts };
-  return { ...common, action: fields.side, ...sized, order_type: fields.kind, ...protection };
+  return { ...common, action: fields.side, ...sized, order_type: fields.kind, ...price, ...protection };
 }
 
 /** What a quantity may count with such an order: a part of the position to leave it, a loss to enter. */
@@ -68,11 +73,15 @@ export const countsOf = ({ counts, kind }: Pick<Fields, 'counts' | 'kind'>): Qua
 export const sameWish = (a: Wish | null, b: Wish | null): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Before any plan: `sell 1.5 BTCUSDT.P`, `close BTCUSDT.P`. */
-export function wishInWords({ action, quantity, quantity_type = 'units', symbol, simulation }: Wish): string {
+export function wishInWords(wish: Wish): string {
+  const { action, quantity, quantity_type = 'units', symbol, simulation } = wish;
   const of = quantity_type === 'units' ? '' : ' of';
   const size = quantity === undefined ? '' : ` ${countedInWords(quantity, quantity_type)}${of}`;
-  return `${action}${size} ${symbol}${simulation ? ', simulated' : ''}`;
+  return `${action}${size} ${symbol}${whereOf(wish)}${simulation ? ', simulated' : ''}`;
 }
+
+/** Where it waits; an order at the market says nothing of it. */
+const whereOf = (wish: Wish): string => (hasPrice(wish) ? ` ${whereInWords(wish)}` : '');
 
 /** The fields that make this order. */
 export const fieldsOf = (wish: Wish): Fields => ({
@@ -83,6 +92,7 @@ export const fieldsOf = (wish: Wish): Fields => ({
   counts: wish.quantity_type ?? 'units',
   kind: wish.action === 'close' ? 'close' : (wish.order_type ?? 'entry'),
   simulation: wish.simulation,
+  pricing: pricingOf(wish),
   protection: askedFrom(wish),
 });
 
@@ -138,8 +148,8 @@ export function buttonWords(wish: Wish, plan: Plan): string {
   const amount = figure(first.quantity);
   const held = first.side === 'sell' ? 'long' : 'short';
   if (second)
-    return `Close ${held} ${amount}, then ${second.side} ${figure(second.quantity)} ${wish.symbol}${mode}`;
-  if (first.leg === 'entry') return `${capital(first.side)} ${amount} ${wish.symbol}${mode}`;
+    return `Close ${held} ${amount}, then ${second.side} ${figure(second.quantity)} ${wish.symbol}${whereOf(wish)}${mode}`;
+  if (first.leg === 'entry') return `${capital(first.side)} ${amount} ${wish.symbol}${whereOf(wish)}${mode}`;
   if (wish.action === 'close') return `Close ${held} ${amount} ${wish.symbol}${mode}`;
   if (wish.order_type === 'entry') return `Close ${held} ${amount} ${wish.symbol}, without the entry${mode}`;
   return `${capital(first.side)} ${amount} ${wish.symbol} of the ${held}${mode}`;

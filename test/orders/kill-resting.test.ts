@@ -1,0 +1,122 @@
+// The process is killed while an entry is on its way to rest, and started again on the same data. The exchange's own ledger is the judge: nothing rests there that is in no record, nothing twice, and in the end nothing at all.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { type ExchangeDesk, exchangeDesk } from '../broker/exchange-desk.ts';
+import { makeTrader, type Program, startProgram, type Trader, webhookPath } from './kill-harness.ts';
+
+const PATIENCE_MS = 90_000;
+/** What was on its way when the process died arrives after all, when the next one lives. */
+const LATE = { hold_ms: 4_000 };
+
+let exchange: ExchangeDesk;
+let db: Db;
+let dir = '';
+let program: Program | null = null;
+let lives = 0;
+
+before(async () => {
+  exchange = await exchangeDesk();
+  dir = mkdtempSync(join(tmpdir(), 'fillpath-kill-'));
+  db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  await migrate(db, Date.now());
+});
+after(async () => {
+  await program?.kill();
+  await db.close();
+  await exchange.end();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The next life of the program; the exchange knows it by this name. */
+async function live(): Promise<{ address: string; name: string }> {
+  const name = `life${++lives}`;
+  program = startProgram(dir, {
+    BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
+    RESPONSE_WAIT_SECONDS: '2',
+    FILL_REQUEUE_SECONDS: '1',
+  });
+  return { address: await program.ready, name };
+}
+
+async function killed(): Promise<void> {
+  await program?.kill();
+  program = null;
+}
+
+async function eventually<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
+  for (const begun = Date.now(); ; await sleep(50)) {
+    const seen = await read();
+    if (isSo(seen)) return seen;
+    assert.ok(Date.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
+  }
+}
+
+async function openDesk() {
+  await exchange.control('POST', 'prices', { BTCUSDT: 65_000 });
+  const trader = await makeTrader(db, { latency_ms: 0 });
+  const { id } = trader.account;
+  await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 } });
+  return {
+    trader,
+    /** All that the exchange ever took of it. */
+    there: async () => {
+      const { orders } = await exchange.control<ExchangeLedger>('GET', 'ledger');
+      return orders
+        .filter(({ account }) => account === id)
+        .map(({ client_order_id, status }) => ({ id: client_order_id, status }));
+    },
+    record: () =>
+      db.get<{ status: string; error: string | null; leg: string }>(
+        sql`select o.status, o.error, l.client_order_id as leg
+            from order_history o join order_legs l on l.order_id = o.order_id
+            where o.trading_account_id = ${id} and o.priced is not null`,
+      ),
+  };
+}
+
+function send(address: string, trader: Trader, fields: object): Promise<number> {
+  const signal = {
+    ...{ action: 'buy', symbol: 'BTCUSDT', quantity: 1, timestamp: timestamp(Date.now()) },
+    ...{ secret: trader.secret, ...fields },
+  };
+  // Who is killed does not answer.
+  return fetch(address + webhookPath(trader), { method: 'POST', body: JSON.stringify(signal) }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+const KINDS = { 'a limit entry': { limit_price: 60_000 }, 'a stop entry': { stop_price: 70_000 } };
+
+for (const [kind, prices] of Object.entries(KINDS))
+  describe(`killed over ${kind}`, () => {
+    for (const moment of ['arrived', 'accepted'])
+      test(`when it has ${moment}, and nobody heard of it: it is found, once, and can be taken back`, async () => {
+        const desk = await openDesk();
+        const { address, name } = await live();
+        const trap = await exchange.setTrap(name, moment, LATE);
+        const sent = send(address, desk.trader, prices);
+        await trap.caught();
+        assert.equal((await desk.record())?.status, 'executing', 'it was saved before it was sent');
+        await killed();
+        await sent;
+        const next = await live();
+        const known = await eventually(desk.record, (seen) => seen?.status === 'placed');
+        assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'placed' }]);
+        await send(next.address, desk.trader, { action: 'cancel', quantity: undefined });
+        const ended = await eventually(desk.record, (seen) => seen?.status === 'cancelled');
+        assert.match(ended?.error ?? '', /cancelled_on_request/);
+        assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'cancelled' }]);
+        await killed();
+      });
+  });

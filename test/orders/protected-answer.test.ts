@@ -1,0 +1,71 @@
+// The answer to an entry with a stop: what was made with its fill is told without reading it, and is what is read a moment later.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { withProtection } from '../../src/app/orders/place-order.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { workerOrders } from '../../src/data/orders/for-workers.ts';
+import { findOrder } from '../../src/data/orders/orders.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
+import type { Leg, Order } from '../../src/domain/orders/order.ts';
+import { showProtection } from '../../src/domain/protection/shown.ts';
+import { openWorld } from '../world.ts';
+
+const NOT_READ = { db: {} as Db };
+const TOKEN = 'a-worker';
+
+/** Two orders that were accepted, and nobody has executed: their worker is this test. */
+async function accepted(t: Parameters<typeof openWorld>[0]) {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 65_000 } } });
+  const ids: OrderId[] = [];
+  for (const stop_loss of [64_000, 64_100])
+    ids.push((await world.send(trader, { stop_loss })).body.order_id as OrderId);
+  await world.stop();
+  await world.db.commit([sql`delete from protection_history`, sql`delete from protections`]);
+  const orders = workerOrders({ db: world.db, clock: { now: Date.now }, firstPollMs: 1_000 });
+  const begun = (ids[0] && (await findOrder(world.db, ids[0]))) || assert.fail('it was accepted');
+  await orders.begin(begun.userId, TOKEN);
+  const filled = async (id: OrderId | undefined): Promise<Order> => {
+    const order = (id && (await findOrder(world.db, id))) || assert.fail('it was accepted');
+    const at = timestamp(Date.now());
+    const legs = order.legs.map((leg): Leg => ({ ...leg, fillQuantity: decimal(1), filledAt: at }));
+    return { ...order, legs };
+  };
+  const save = async (order: Order, isProtected = false): Promise<Order> => {
+    const saved = await orders.save(order, TOKEN, { settled: true, isProtected });
+    return saved === 'taken' ? assert.fail('it is ours') : saved;
+  };
+  return { world, ids, filled, save };
+}
+
+test('what an entry makes is told as it is read, and nobody reads it for that', async (t) => {
+  const { world, ids, filled, save } = await accepted(t);
+  const order = await save(await filled(ids[0]));
+  const { protection: told } = await withProtection(NOT_READ, order, true);
+  const { protectedAs: _, ...unmarked } = order;
+  const { protection: read } = await withProtection(world, unmarked, true);
+  assert.ok(told && read);
+  assert.deepEqual(told, read);
+  assert.equal(showProtection(told).state, 'armed');
+});
+
+test('where one is kept for the position already, though its worker did not know, it is that one', async (t) => {
+  const { world, ids, filled, save } = await accepted(t);
+  const first = await save(await filled(ids[0]));
+  const second = await save(await filled(ids[1]));
+  assert.equal(second.protectedAs, undefined);
+  const { protection } = await withProtection(world, second, true);
+  assert.equal(protection?.id, first.protectedAs?.id);
+  assert.deepEqual(protection?.wantedBy, ids);
+  assert.equal((await world.db.all(sql`select id from protections`)).length, 1);
+});
+
+test('saved once more, an order makes no other one', async (t) => {
+  const { world, ids, filled, save } = await accepted(t);
+  const once = await save(await filled(ids[0]));
+  const twice = await save(once);
+  assert.deepEqual(twice.protectedAs, once.protectedAs);
+  assert.equal((await world.db.all(sql`select id from protections`)).length, 1);
+});
