@@ -166,7 +166,7 @@ await onStage('an entry that rests', async ({ stage, visitor, page, open }) => {
     'is filled in parts: what is filled is protected and stays when the rest is cancelled',
     async () => {
       await open('/positions');
-    await prices({ BTCUSDT: 60_000, ETHUSDT: 3_000 }, { fill: 'partial' });
+      await prices({ BTCUSDT: 60_000, ETHUSDT: 3_000 }, { fill: 'partial' });
       await stage.signal(lab, {
         ...{ action: 'buy', symbol: 'ETHUSDT', quantity: 10, id: 'parts', limit_price: 2_950 },
         ...{ stop_loss: 2_900 },
