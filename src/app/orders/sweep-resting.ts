@@ -13,10 +13,8 @@ const MOST_AT_ONCE = 64;
 /** Returns how many accounts there were. */
 export async function sweepResting(deps: LookingDeps): Promise<number> {
   const overdue = await overdueResting(deps.db, timestamp(deps.clock.now() - GRACE_MS), MOST_AT_ONCE);
-  // One of an account at a time.
-  const first = new Map(overdue.toReversed().map((check) => [check.accountId, check]));
-  await Promise.all([...first.values()].map((check) => lookAlone(deps, check)));
-  return first.size;
+  await Promise.all(overdue.map((check) => lookAlone(deps, check)));
+  return overdue.length;
 }
 
 /** Nothing rests for longer: the longest time in force, and the day for which it is followed after that. */

@@ -25,30 +25,31 @@ export const lookAtResting = (account: AccountId, now: Timestamp): Statement =>
         select order_id from order_history
         where priced is not null and unsettled = true and trading_account_id = ${account})`;
 
-interface Overdue extends OpenCheck {
-  readonly accountId: AccountId;
-}
-
 interface OverdueRow {
   order_id: OrderId;
   user_id: UserId;
   state: 'scheduled' | 'dead_letter';
   attempts: number;
   next_at: Timestamp;
-  trading_account_id: AccountId;
 }
 
-/** Those whose check is due and waits behind one that is under way for another account of their user. The oldest first. */
-export async function overdueResting(db: Db, before: Timestamp, limit: number): Promise<Overdue[]> {
+/**
+ * Those whose check is due and waits behind one that is under way for another account of their user: of each account the oldest, so
+ * that what is stuck on one leaves room for the others.
+ */
+export async function overdueResting(db: Db, before: Timestamp, limit: number): Promise<OpenCheck[]> {
   const rows = await db.all<OverdueRow>(
-    sql`select c.order_id, c.user_id, c.state, c.attempts, c.next_at, o.trading_account_id
-        from fill_checks c join order_history o on o.order_id = c.order_id
-        where c.state <> 'done' and c.state = 'scheduled' and c.next_at <= ${before} and o.priced is not null
-          and exists (
-            select 1 from fill_checks r join order_history other on other.order_id = r.order_id
-            where r.user_id = c.user_id and r.state <> 'done' and r.state = 'running'
-              and other.trading_account_id <> o.trading_account_id)
-        order by c.next_at, c.order_id limit ${limit}`,
+    sql`select order_id, user_id, state, attempts, next_at from (
+          select c.order_id, c.user_id, c.state, c.attempts, c.next_at,
+            row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
+          from fill_checks c join order_history o on o.order_id = c.order_id
+          where c.state <> 'done' and c.state = 'scheduled' and c.next_at <= ${before} and o.priced is not null
+            and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%'
+            and exists (
+              select 1 from fill_checks r join order_history other on other.order_id = r.order_id
+              where r.user_id = c.user_id and r.state <> 'done' and r.state = 'running'
+                and other.trading_account_id <> o.trading_account_id)) due
+        where nth = 1 order by next_at, order_id limit ${limit}`,
   );
   return rows.map(toOverdue);
 }
@@ -60,10 +61,10 @@ export async function overdueResting(db: Db, before: Timestamp, limit: number): 
 export async function givenUpResting(
   db: Db,
   { before, since, limit }: { readonly before: Timestamp; readonly since: Timestamp; readonly limit: number },
-): Promise<Overdue[]> {
+): Promise<OpenCheck[]> {
   const rows = await db.all<OverdueRow>(
-    sql`select order_id, user_id, state, attempts, next_at, trading_account_id from (
-          select c.order_id, c.user_id, c.state, c.attempts, c.next_at, o.trading_account_id,
+    sql`select order_id, user_id, state, attempts, next_at from (
+          select c.order_id, c.user_id, c.state, c.attempts, c.next_at,
             row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
           from fill_checks c join order_history o on o.order_id = c.order_id
           where c.state <> 'done' and c.state = 'dead_letter' and c.next_at <= ${before}
@@ -74,13 +75,12 @@ export async function givenUpResting(
   return rows.map(toOverdue);
 }
 
-const toOverdue = (row: OverdueRow): Overdue => ({
+const toOverdue = (row: OverdueRow): OpenCheck => ({
   orderId: row.order_id,
   userId: row.user_id,
   state: row.state,
   attempts: row.attempts,
   nextAt: row.next_at,
-  accountId: row.trading_account_id,
 });
 
 export async function countResting(db: Db): Promise<number> {

@@ -146,7 +146,9 @@ async function takeBackWaiting(
     .filter(({ priced, status }) => priced && !isUnderWay(status));
   const taken = await takeBack(taking, line, waiting, () => cancelledBy('the kill switch was pressed'));
   return taken.flatMap(({ order, isOver }) =>
-    isOver && order.status === 'cancelled' ? order.legs.flatMap(({ brokerRef }) => brokerRef ?? []) : [],
+    isOver && order.status === 'cancelled'
+      ? order.legs.flatMap(({ leg, brokerRef }) => (leg === 'entry' && brokerRef !== null ? [brokerRef] : []))
+      : [],
   );
 }
 
