@@ -33,7 +33,7 @@ import { credentialsOpener } from '../worker/line/credentials.ts';
 import type { Operator } from './operator.ts';
 
 /** What was begun and has not ended, as far as it is known. */
-export interface Unfinished {
+interface Unfinished {
   readonly trial: string;
   readonly symbol: string;
   /** The account was halted for it, and was not before. */

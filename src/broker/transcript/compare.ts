@@ -11,7 +11,7 @@ import { type Difference, differencesIn, distinct, type Known } from './fields.t
 import type { Exchanged, PortCall, Transcript } from './format.ts';
 
 /** What is told otherwise than it was. */
-export interface Otherwise {
+interface Otherwise {
   /** Of the port, and which one of the file. */
   readonly call: string;
   readonly nth: number;

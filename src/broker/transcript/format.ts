@@ -44,7 +44,7 @@ export type Line =
   | { readonly row: unknown }
   | { readonly end: { readonly ended: string } };
 
-export interface Fault {
+interface Fault {
   readonly name: string;
   readonly message: string;
 }
