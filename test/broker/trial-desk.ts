@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
 import { openExchange } from '../../chaos/exchange.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { PATIENCE, type Patience, type Sent, trialIds } from '../../src/app/trial/desk.ts';
@@ -13,6 +14,7 @@ import type { OpenBroker } from '../../src/broker/broker.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import type { Wire } from '../../src/broker/registry.ts';
 import { openShioaji } from '../../src/broker/shioaji/shioaji.ts';
+import type { OpenSocket } from '../../src/broker/stream.ts';
 import type { Known } from '../../src/broker/transcript/fields.ts';
 import { createRecorder } from '../../src/broker/transcript/recorder.ts';
 import type { Fetch } from '../../src/broker/wire.ts';
@@ -75,6 +77,8 @@ export interface Planted {
   readonly aheadMs?: number;
   /** Between the connector and the exchange. */
   between?(fetch: Fetch): Fetch;
+  /** The stream opens, and tells of no order. */
+  readonly isSilent?: boolean;
   /** Once the buy was sent. */
   readonly interrupt?: 'after the buy';
 }
@@ -140,6 +144,7 @@ export async function tryStub(
         text += line;
       },
       fetch: planted.between?.(watched) ?? watched,
+      ...(planted.isSilent && { openSocket: silent }),
     });
     const open = recorder.opening(OPENERS[broker](recorder.wire, exchange.url));
     const opened = await open(
@@ -214,6 +219,19 @@ export async function tryStub(
     await rm(dir, { recursive: true });
   }
 }
+
+/** What names an order of a trial is not passed on. */
+const silent: OpenSocket = (url, options) => {
+  const socket = new WebSocket(url, options);
+  const on = socket.on.bind(socket) as (event: string, listener: (...args: unknown[]) => void) => WebSocket;
+  return Object.assign(socket, {
+    on: (event: string, listener: (...args: unknown[]) => void) =>
+      on(
+        event,
+        event === 'message' ? (data) => /\bb[0-9a-z]{23}\b/.test(String(data)) || listener(data) : listener,
+      ),
+  });
+};
 
 const standing = (stops: ExchangeLedger['stops']): string[] => {
   const over = new Set(

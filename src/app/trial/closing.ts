@@ -2,7 +2,17 @@
 // is touched: never more is closed than the trial's own orders have filled, and where the broker is able to, only as an order that can but reduce.
 
 import { BrokerUnavailable, type Instrument } from '../../broker/broker.ts';
-import { absolute, add, compare, type Decimal, negate, sign, smaller, ZERO } from '../../domain/decimal.ts';
+import {
+  absolute,
+  add,
+  compare,
+  type Decimal,
+  negate,
+  sign,
+  smaller,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import { type Desk, orderOf, type Sent } from './desk.ts';
 
@@ -13,6 +23,8 @@ export interface Home {
 }
 
 const ROUNDS = 4;
+const NOT_SHOWN =
+  'the broker does not show it as held, and would take its close for a sale of what is not there.';
 
 /** `idOf`: for what it sends. */
 export async function goHome(
@@ -27,8 +39,10 @@ export async function goHome(
     try {
       await clearAway(desk, instrument, did);
       const left = await leftOf(desk, instrument);
-      if (sign(left) === 0) return { isFlat: true, words: toldOf(did) };
-      trouble = await closeRest(desk, instrument, left, idOf(`close ${round} ${desk.now()}`), did);
+      const isClear = !desk.sent().some(({ kind, fate }) => kind === 'stop' && fate === 'open');
+      if (sign(left) === 0 && isClear) return { isFlat: true, words: toldOf(did) };
+      if (sign(left) === 0) trouble = 'its stop could not be removed.';
+      else trouble = await closeRest(desk, instrument, left, idOf(`close ${round} ${desk.now()}`), did);
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
       trouble = fault.message;
@@ -36,7 +50,10 @@ export async function goHome(
     }
   }
   const left = await leftOf(desk, instrument).catch(() => null);
-  if (left !== null && sign(left) === 0) return { isFlat: true, words: toldOf(did) };
+  const held = await desk.ask((signal) => desk.broker.position(instrument, signal)).catch(() => null);
+  const isIdle = held !== null && sign(held) === 0 && trouble === NOT_SHOWN;
+  if (isIdle)
+    return { isFlat: true, words: `${toldOf(did)} The broker shows nothing of it as held any more.` };
   const what = left === null ? 'What the trial opened' : `${absolute(left)} of ${instrument.symbol}`;
   return {
     isFlat: false,
@@ -54,27 +71,25 @@ async function clearAway(desk: Desk, instrument: Instrument, did: string[]): Pro
   const { broker } = desk;
   for (const order of desk.sent().filter(({ fate }) => fate === 'open' || fate === 'unsure')) {
     if (order.kind === 'stop') {
-      await desk.ask(async (signal) => broker.stops?.remove(stopOf(order), signal));
-      desk.note({ ...order, fate: 'ended' });
-      did.push(`the stop at ${order.price} was removed`);
+      const isGone = await desk
+        .ask(async (signal) => broker.stops?.remove(stopOf(order), signal))
+        .then(() => true, unlessUnavailable(false));
+      desk.note({ ...order, fate: isGone ? 'ended' : 'open' });
+      if (isGone) did.push(`the stop at ${order.price} was removed`);
       continue;
     }
-    let seen = await desk.look(order);
+    let seen = await lookAt(desk, order);
     if (seen.fate === 'open' && seen.brokerRef !== null) {
       const { clientOrderId, brokerRef, symbol } = seen;
       await desk.ask((signal) => broker.cancel({ clientOrderId, brokerRef, symbol }, signal));
-      const ended = await desk.until(
-        (signal) => desk.stateOf(seen, signal),
-        (state) => state !== null && state.status !== 'placed' && state.status !== 'partially_filled',
-        desk.patience.orderMs,
-      );
-      if (ended) seen = await desk.look(seen);
+      const ended = await untilOver(desk, seen);
+      if (ended) seen = await lookAt(desk, seen);
       if (ended?.value?.status === 'cancelled') did.push(`the resting order ${clientOrderId} was cancelled`);
     }
   }
   // A second order under the id of one that rests has no entry of its own: it is known by that id.
   const ours = new Set(desk.sent().map(({ clientOrderId }) => clientOrderId));
-  const open = await desk.ask((signal) => broker.openOrders(signal));
+  const open = await desk.ask((signal) => broker.openOrders(signal)).catch(unlessUnavailable([]));
   for (const { clientOrderId, brokerRef, symbol } of open)
     if (clientOrderId !== null && ours.has(clientOrderId) && symbol === instrument.symbol) {
       await desk.ask((signal) => broker.cancel({ clientOrderId, brokerRef, symbol }, signal));
@@ -82,32 +97,59 @@ async function clearAway(desk: Desk, instrument: Instrument, did: string[]): Pro
     }
 }
 
+/** As it was, where the broker cannot tell: that keeps nobody from closing. */
+const lookAt = (desk: Desk, order: Sent): Promise<Sent> => desk.look(order).catch(unlessUnavailable(order));
+
+/** null: it is not known to have ended. */
+const untilOver = (desk: Desk, order: Sent) =>
+  desk
+    .until(
+      (signal) => desk.stateOf(order, signal),
+      (state) => state !== null && state.status !== 'placed' && state.status !== 'partially_filled',
+      desk.patience.orderMs,
+    )
+    .catch(unlessUnavailable(null));
+
+const unlessUnavailable =
+  <T>(instead: T) =>
+  (fault: unknown): T => {
+    if (fault instanceof BrokerUnavailable) return instead;
+    throw fault;
+  };
+
 export const stopOf = ({ clientOrderId, brokerRef, symbol, side, quantity, price, sentAt }: Sent) => ({
   ...{ clientOrderId, brokerRef, symbol, side, quantity, sentAt },
   price: price ?? ZERO,
 });
 
-/** What the trial's own orders have left open, signed. Of one that nobody can tell of, at most what is held. */
+/** What the trial's own orders have left open, signed. Of those that nobody can tell of, no more than is held. */
 async function leftOf(desk: Desk, instrument: Instrument): Promise<Decimal> {
   const orders = desk.sent().filter(({ kind }) => kind === 'order');
-  const signed = ({ side }: Sent, amount: Decimal) => (side === 'buy' ? amount : negate(amount));
-  const known = orders.reduce((sum, order) => add(sum, signed(order, order.filled)), ZERO);
-  const unsure = orders.filter(({ fate }) => fate === 'unsure' || fate === 'open');
-  const most = unsure.reduce((sum, order) => add(sum, signed(order, order.quantity)), known);
-  const held = await desk.ask((signal) => desk.broker.position(instrument, signal));
-  if (unsure.length > 0) return sign(held) === sign(most) ? within(most, held) : ZERO;
-  if (sign(known) === 0) return ZERO;
-  // A stop may have closed it, or somebody by hand: then there is nothing of ours left. A position may lag as well.
-  if (sign(held) === sign(known)) return within(known, held);
-  const shown = await desk.until(
-    (signal) => desk.broker.position(instrument, signal),
-    (now) => sign(now) === sign(known),
-    desk.broker.capabilities.reduceOnly ? desk.patience.lookMs : desk.patience.lagMs,
-  );
-  if (shown) return within(known, shown.value);
-  // Sent all the same where it can only reduce.
-  return desk.broker.capabilities.reduceOnly ? known : ZERO;
+  const ofSide = (side: Sent['side']) => orders.filter((order) => order.side === side);
+  const filled = (side: Sent['side']) => ofSide(side).reduce((sum, order) => add(sum, order.filled), ZERO);
+  const known = subtract(filled('buy'), filled('sell'));
+  const position = (signal: AbortSignal) => desk.broker.position(instrument, signal);
+  const isSure = !orders.some(isUnsure);
+  let held = await desk.ask(position).catch((fault: unknown) => {
+    // Where what is held cannot be read, the broker's word of each fill is what there is.
+    if (fault instanceof BrokerUnavailable && isSure) return known;
+    throw fault;
+  });
+  if (!isSure) {
+    // It may be on its way.
+    if (sign(held) === 0)
+      held = (await desk.until(position, (now) => sign(now) !== 0, desk.patience.orderMs))?.value ?? held;
+    const possible = ofSide(sign(held) > 0 ? 'buy' : 'sell').reduce(
+      (sum, order) => add(sum, isUnsure(order) ? order.quantity : order.filled),
+      ZERO,
+    );
+    return sign(held) < 0 ? within(negate(possible), held) : within(possible, held);
+  }
+  // A stop may have closed it, or somebody by hand; or what is held is not shown yet.
+  return sign(held) === sign(known) ? within(known, held) : known;
 }
+
+const isUnsure = ({ fate }: Sent): boolean => fate === 'unsure' || fate === 'open';
 
 const within = (wanted: Decimal, held: Decimal): Decimal => {
   const size = smaller(absolute(wanted), absolute(held));
@@ -122,6 +164,16 @@ async function closeRest(
   clientOrderId: ClientOrderId,
   did: string[],
 ): Promise<string> {
+  if (!desk.broker.capabilities.reduceOnly) {
+    const shown = await desk
+      .until(
+        (signal) => desk.broker.position(instrument, signal),
+        (held) => sign(held) === sign(left),
+        desk.patience.lagMs,
+      )
+      .catch(unlessUnavailable('it cannot be read' as const));
+    if (!shown) return NOT_SHOWN;
+  }
   const side = sign(left) > 0 ? 'sell' : 'buy';
   const quantity = absolute(left);
   const order = orderOf(instrument, { clientOrderId, side, quantity, reduceOnly: true }, desk.now());
@@ -136,12 +188,8 @@ async function closeRest(
     did.push('nothing was held any more');
     return '';
   }
-  const ended = await desk.until(
-    (signal) => desk.stateOf(sent, signal),
-    (state) => state !== null && state.status !== 'placed' && state.status !== 'partially_filled',
-    desk.patience.orderMs,
-  );
-  const seen = ended ? await desk.look(sent) : sent;
+  const ended = await untilOver(desk, sent);
+  const seen = ended ? await lookAt(desk, sent) : sent;
   if (compare(seen.filled, ZERO) > 0)
     did.push(
       `${seen.filled} ${instrument.symbol} ${side === 'sell' ? 'was sold' : 'was bought back'} at the market`,

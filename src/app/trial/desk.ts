@@ -203,7 +203,7 @@ export function openDesk(deps: TrialDeps, before: readonly Sent[] = []) {
 
 const ENDED: readonly BrokerOrderState['status'][] = ['filled', 'cancelled', 'failed'];
 
-export const seenAs = (order: Sent, { brokerRef, status, fillQuantity }: BrokerOrderState): Sent => ({
+const seenAs = (order: Sent, { brokerRef, status, fillQuantity }: BrokerOrderState): Sent => ({
   ...order,
   brokerRef: brokerRef ?? order.brokerRef,
   fate: ENDED.includes(status) ? 'ended' : 'open',

@@ -115,9 +115,11 @@ export async function tryResting(
     await desk.ask((signal) => broker.cancel({ clientOrderId, brokerRef, symbol }, signal));
     const ended = await desk.until(
       (signal) => desk.stateOf({ ...resting, brokerRef }, signal),
-      isOver,
+      (state) => state === null || isOver(state),
       patience.orderMs,
     );
+    if (ended && ended.value === null)
+      throw new Surprise('once it has ended it is not found any more: its id is forgotten');
     if (!ended) throw new Surprise(`it had not ended ${tookOf(patience.orderMs)} after it was cancelled`);
     await desk.look({ ...resting, brokerRef });
     if (ended.value?.status !== 'cancelled') throw new Surprise(`it ended as ${ended.value?.status}`);

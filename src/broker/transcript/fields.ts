@@ -15,7 +15,7 @@ export interface Reply {
 }
 
 /** A refusal has other fields than an answer. */
-export const nameOf = ({ method, url, status }: Pick<Reply, 'method' | 'url' | 'status'>): string =>
+const nameOf = ({ method, url, status }: Pick<Reply, 'method' | 'url' | 'status'>): string =>
   `${callOf(method, url)}${status >= 400 ? ' (refused)' : ''}`;
 
 /** What each object in a reply has, by where the object is. */

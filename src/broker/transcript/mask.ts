@@ -28,7 +28,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 };
 
 /** Numbers as they were written: a double would lose digits of an id. */
-export const asWritten = (text: string): unknown =>
+const asWritten = (text: string): unknown =>
   JSON.parse(text, (_key, part, context?: { source?: string }) =>
     typeof part === 'number' ? rawJSON(context?.source ?? String(part)) : part,
   );
