@@ -76,8 +76,8 @@ async function openDesk() {
         .map(({ client_order_id, status }) => ({ id: client_order_id, status }));
     },
     record: () =>
-      db.get<{ status: string; error: string | null; leg: string }>(
-        sql`select o.status, o.error, l.client_order_id as leg
+      db.get<{ status: string; error: string | null; ending: string | null; leg: string }>(
+        sql`select o.status, o.error, o.ending, l.client_order_id as leg
             from order_history o join order_legs l on l.order_id = o.order_id
             where o.trading_account_id = ${id} and o.priced is not null`,
       ),
@@ -119,4 +119,24 @@ for (const [kind, prices] of Object.entries(KINDS))
         assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'cancelled' }]);
         await killed();
       });
+
+    test('while it is taken back, and the exchange does not answer: the next life takes it back', async () => {
+      const desk = await openDesk();
+      const { address } = await live();
+      await send(address, desk.trader, prices);
+      const known = await eventually(desk.record, (seen) => seen?.status === 'placed');
+      await exchange.control('POST', 'faults', {
+        ...{ kind: 'hang', ttl_ms: 60_000, accounts: [desk.trader.account.id] },
+      });
+      const sent = send(address, desk.trader, { action: 'cancel', quantity: undefined });
+      await eventually(desk.record, (seen) => seen?.ending != null);
+      await killed();
+      await sent;
+      await exchange.control('DELETE', 'faults');
+      await live();
+      const ended = await eventually(desk.record, (seen) => seen?.status === 'cancelled');
+      assert.match(ended?.error ?? '', /cancelled_on_request/);
+      assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'cancelled' }]);
+      await killed();
+    });
   });
