@@ -201,9 +201,11 @@ export async function heldByRecord(
     sql`where user_id = ${user} and trading_account_id = ${account} and simulation = ${false} and position_before is not null
         order by submitted_at desc, order_id desc limit ${RECORD}`,
   );
+  // As far back as the others: what was traded before may have been closed by one that is not read any more.
+  const since = (last.length === RECORD ? last.at(-1)?.submittedAt : undefined) ?? timestamp(0);
   const rested = await ordersWhere(
     db,
-    sql`where trading_account_id = ${account} and user_id = ${user} and simulation = ${false} and traded_at is not null
+    sql`where trading_account_id = ${account} and user_id = ${user} and simulation = ${false} and traded_at >= ${since}
         order by traded_at desc limit ${RECORD}`,
   );
   const newestFirst = (a: Order, b: Order) =>
