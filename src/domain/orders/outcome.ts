@@ -154,7 +154,7 @@ export const notTakenBack = (
   code: 'out_of_sync',
   message:
     `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) rests there, and the broker has not confirmed ` +
-    'that it is taken back. It is asked again until it is; send the order again then.',
+    'that it is taken back. Send the order again once it has ended; what is not known after ten minutes can be settled on its own page.',
 });
 
 export const tooManyResting = (order: Order): OrderError => ({
