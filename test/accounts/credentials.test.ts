@@ -537,13 +537,20 @@ describe('an API process', () => {
     assert.deepEqual(await credentialsOpener([key])(sealed, owner), CREDENTIALS);
   });
 
-  test('has no code that opens: only worker/line/credentials.ts decrypts, and only a worker host, or the command that replaces its key, hands the key to it', () => {
+  test('has no code that opens: only worker/line/credentials.ts decrypts, and only a worker host, or a command that replaces its key or tries a broker, hands the key to it', () => {
     const root = new URL('../../src/', import.meta.url);
     const files = globSync('**/*.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
     const naming = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(new URL(file, root), 'utf8'))).toSorted();
-    // Of commands, and of nothing that serves: one replaces the key, one looks whether a backup's credentials have theirs.
-    const commands = ['cli/keys.ts', 'roles/reseal-credentials.ts', 'roles/restore-keys.ts'];
+    // Of commands, and of nothing that serves: one replaces the key, one looks whether a backup's credentials have theirs, one tries a
+    // broker with an account's.
+    const commands = [
+      'cli/keys.ts',
+      'roles/reseal-credentials.ts',
+      'roles/restore-keys.ts',
+      'roles/trial.ts',
+    ];
+    assert.deepEqual(naming(/roles\/trial\.ts/), ['cli/broker.ts', 'cli/trial-words.ts']);
     assert.deepEqual(naming(/reseal-credentials/), ['cli/keys.ts']);
     assert.deepEqual(naming(/restore-keys/), ['cli/backup.ts', 'roles/backup-proof.ts', 'roles/backup.ts']);
     assert.deepEqual(naming(/roles\/backup\.ts|from '\.\/backup\.ts'/), ['cli/backup.ts']);
