@@ -169,6 +169,7 @@ const readState = (state: Static<typeof brokerState>): BrokerOrderState => ({
 /** What the exchange may refuse an order with. The other codes are ours to say. */
 const CODES = [
   'insufficient_margin',
+  'invalid_price',
   'market_closed',
   'invalid_symbol',
   'invalid_quantity',
