@@ -74,10 +74,10 @@ describe('Auto-reversal on the paper broker', () => {
       // Of protection and of its size a record always speaks, an answer only where there is something to say.
       const { exit_reason, caused_by, unprotected_ms, protection, quantity_type, sizing, ...besides } =
         others;
-      const { group_id, limit_price, stop_price, time_in_force, expires_at, ...kept } = besides;
+      const { group_id, limit_price, stop_price, time_in_force, expires_at, entry_id, ...kept } = besides;
       assert.deepEqual(
-        [group_id, limit_price, stop_price, time_in_force, expires_at],
-        [null, null, null, null, null],
+        [group_id, limit_price, stop_price, time_in_force, expires_at, entry_id],
+        [null, null, null, null, null, null],
       );
       assert.deepEqual([exit_reason, caused_by, unprotected_ms, protection], [null, null, null, null]);
       assert.deepEqual([quantity_type, sizing], ['units', null]);
