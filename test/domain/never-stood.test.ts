@@ -51,17 +51,15 @@ function seen(legs: readonly ProtectiveLeg[], held: Decimal = decimal(1)): Prote
 }
 
 describe('what the broker takes, and ends before it was seen to stand', () => {
-  it('counts as refused, where it is the stop: it is tried with pauses, and not for ever', () => {
-    const after = seen([leg(1)]);
-    assert.deepEqual([after.legs, after.refused?.times, after.restoredAt], [[], 1, []]);
-  });
-  it('is tried again with the next sweep, where it is a target', () => {
-    const after = seen([leg(1, { level: 1, limit: decimal(110), stop: null })]);
-    assert.deepEqual([after.refused, after.targetsAgainAt], [null, timestamp(NOW + RULES.sweepMs)]);
+  it('counts as taken away: it is put back, and not for ever', () => {
+    const stop = seen([leg(1)]);
+    assert.deepEqual([stop.legs, stop.refused, stop.restoredAt.length], [[], null, 1]);
+    const target = seen([leg(1, { level: 1, limit: decimal(110), stop: null })]);
+    assert.deepEqual([target.restoredAt.length, target.targetsRestoredAt.length], [0, 1]);
   });
   it('is nothing, where we have asked for its end, another was sent for it, or nothing is held', () => {
-    assert.equal(seen([leg(1, { isLeaving: true })]).refused, null);
-    assert.equal(seen([leg(1), leg(2, { isLeaving: true })]).refused, null);
-    assert.equal(seen([leg(1)], decimal(0)).refused, null);
+    assert.deepEqual(seen([leg(1, { isLeaving: true })]).restoredAt, []);
+    assert.deepEqual(seen([leg(1), leg(2, { isLeaving: true })]).restoredAt, []);
+    assert.deepEqual(seen([leg(1)], decimal(0)).restoredAt, []);
   });
 });

@@ -4,14 +4,7 @@
 
 import { add } from '../decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
-import {
-  type ExitReason,
-  isLegOf,
-  isPositive,
-  type Protection,
-  type ProtectiveLeg,
-  refusedOnceMore,
-} from './protection.ts';
+import { type ExitReason, isLegOf, isPositive, type Protection, type ProtectiveLeg } from './protection.ts';
 import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
 
 /** What the broker is to show is looked at so often within a pass. */
@@ -60,7 +53,6 @@ export function recognise(
     if ('do' in outcome) return outcome;
     if (outcome.isTaken) lost[leg.stop === null ? 'target' : outcome.hasExpired ? 'expired' : 'stop'] = true;
     if (outcome.hasDied) protection = { ...protection, closesFor: leg.kind ?? 'stop_loss' };
-    if (outcome.isRefused) protection = neverStood(protection, leg, facts, rules);
     protection = withLeg(protection, leg, outcome.leg);
     if (outcome.leg?.missingSince === null) standing.push(outcome.leg);
     if (outcome.leg && shown?.quantity === null) ofAll.add(outcome.leg.clientOrderId);
@@ -80,21 +72,6 @@ interface Outcome {
   readonly hasExpired?: boolean;
   /** It triggered, and did not close what it was to close. */
   readonly hasDied?: boolean;
-  /** The broker had taken it, and ended it before it was ever seen to stand. */
-  readonly isRefused?: boolean;
-}
-
-/** As where the broker refuses it at once: who takes it each time and ends it is not asked without a pause. */
-function neverStood(
-  protection: Protection,
-  { limit }: ProtectiveLeg,
-  { now }: Facts,
-  { sweepMs }: Rules,
-): Protection {
-  const reason = `The broker took the ${limit === null ? 'stop' : 'target'}, and ended it before it stood.`;
-  return limit === null
-    ? { ...protection, reason, refused: refusedOnceMore(protection.refused, reason, timestamp(now)) }
-    : { ...protection, reason, targetsAgainAt: timestamp(now + sweepMs) };
 }
 
 /**
@@ -176,13 +153,19 @@ function unshown(
   if (fate && fate.fills.length > 0) return record(protection, leg, fate, facts);
   if (fate?.hasDied) return { leg: null, isTaken: false, hasDied: true };
   const isFlat = facts.held !== null && !isPositive(facts.held.quantity);
-  const isTaken = leg.status === 'standing' && leg.missingSince === null && !leg.isLeaving && !isFlat;
+  const isOurs = leg.missingSince === null && !leg.isLeaving && !isFlat;
+  const isTaken = leg.status === 'standing' && isOurs;
   // One that was moved may have ended for the one that goes on in its place.
   const isLast = !protection.legs.some(
     ({ level, revision }) => level === leg.level && revision > leg.revision,
   );
-  const isRefused = leg.status === 'taken' && !leg.isLeaving && !isFlat && isLast;
-  if (fate !== null) return { leg: null, isTaken, hasExpired: fate.hasExpired, isRefused };
+  // What ends before it was seen to stand counts as well: nobody is asked for it again and again without end.
+  if (fate !== null)
+    return {
+      leg: null,
+      isTaken: isTaken || (leg.status === 'taken' && isOurs && isLast),
+      hasExpired: fate.hasExpired,
+    };
   return missing(protection, leg, isTaken, facts, rules);
 }
 
