@@ -2,6 +2,7 @@
 
 import { millis } from '../ids.ts';
 import { isOpenLeg, type Order } from '../orders/order.ts';
+import { FORGOTTEN_MS } from '../orders/other-legs.ts';
 import type { Protection } from './protection.ts';
 import { asksForStop } from './wish.ts';
 
@@ -23,9 +24,6 @@ export const mayWantStop = (order: Order, instrument: string): boolean =>
   asksForStop(order.wish.fromFlat) &&
   openEntries(order, instrument).some(({ status }) => status === 'sending' || status === 'unknown');
 
-/** What nobody knows after so long may stay so. */
-const LONG_MS = 10 * 60_000;
-
 /**
  * Nothing is held, and nobody learns what became of the order that asks for it: it is looked at as what stands is. Where something was held and
  * protected before, that was seen last then.
@@ -37,5 +35,5 @@ export function isForsaken(
   const since = state === 'armed' ? unprotectedSince : state === 'standing' ? seenAt : null;
   // What is yet to be taken in was not there then.
   const isAwaited = state === 'armed' || (wantedBy.length > 0 && wantedBy.every((id) => heard.includes(id)));
-  return legs.length === 0 && isAwaited && since !== null && now - millis(since) > LONG_MS;
+  return legs.length === 0 && isAwaited && since !== null && now - millis(since) > FORGOTTEN_MS;
 }
