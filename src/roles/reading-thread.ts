@@ -26,8 +26,8 @@ export interface Answered {
   readonly fault?: { readonly name: string; readonly message: string; readonly stack: string | undefined };
 }
 
-/** Half as much of a processor as others where there is too little for all; with less, a busy machine would show nothing. */
-const NICE = 3;
+/** A tenth as much of a processor as others where there is too little for all: who trades comes first, and a busy machine still shows something. */
+const NICE = 10;
 // Elsewhere this would be about the whole process.
 if (process.platform === 'linux') setPriority(0, NICE);
 

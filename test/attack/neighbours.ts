@@ -12,7 +12,7 @@ import { writeHistory } from './million.ts';
 import { readInThread } from './reading.ts';
 
 const ROWS = Number(process.env.ATTACK_ROWS ?? 1_000_000);
-const PHASE_MS = 4_000;
+const PHASE_MS = 8_000;
 const READERS = 10;
 /** By how much the slowest in a hundred may get slower, where they are not fast all the same. */
 const MOST_TIMES = 1.1;
@@ -117,6 +117,13 @@ function outcomeOf(rounds: readonly Round[]): Outcome {
     'all of them',
     rounds.map((round) => round.busy),
   );
+  // What chance alone moves.
+  const halves = [0, 1].map((half) =>
+    together(
+      half === 0 ? '… before each' : '… after each',
+      rounds.flatMap((round) => round.calm.slice(half, half + 1)),
+    ),
+  );
   const slowest = Math.max(...calm.times);
   const [before, beside] = [calm, busy].map((each) => each.processorMs / each.signals) as [number, number];
   const isCheap = busy.failed === 0 && beside < before * MOST_PROCESSOR;
@@ -129,7 +136,7 @@ function outcomeOf(rounds: readonly Round[]): Outcome {
       `${calm.p99.toFixed(0)} ms beside nothing; the trading thread has ${beside.toFixed(1)} ms of the processor for each, ` +
       `${before.toFixed(1)} ms beside nothing${bad.length > 0 ? `; too slow: ${bad.join(', ')}` : ''}`,
     isClosed: (bad.length === 0 && isGood(busy, calm.p99)) || (calm.p99 > ALWAYS_GOOD_MS && isCheap),
-    figures: [calm, busy, ...rounds.map((round) => round.busy)],
+    figures: [calm, ...halves, busy, ...rounds.map((round) => round.busy)],
   };
 }
 
