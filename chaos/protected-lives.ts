@@ -101,7 +101,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
       ...(words.get(place) ?? []).map((word) => ({ at: word.at, rank: 1 as const, word })),
       ...stops.map((stop) => ({ at: stop.noted_at, rank: 2 as const, stop })),
       ...closesOf(stops, ledger),
-      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
+      ...ownCloses(ledger, account, symbol),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -113,7 +113,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
     const happenings: Happening[] = [
       ...heldIn(heldBy.get(account) ?? [], symbol),
       ...own.map((word) => ({ at: word.at, rank: 1 as const, word })),
-      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
+      ...ownCloses(ledger, account, symbol),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -152,7 +152,7 @@ function closesOf(stops: readonly StopEvent[], { orders }: ExchangeLedger): Happ
   });
 }
 
-/** Where a stop reserves what it would close, a close of ours takes its place while it is under way. */
+/** A close of ours that the exchange has taken closes the position while it is under way: no stop does more. */
 function ownCloses({ orders }: ExchangeLedger, account: string, symbol: string): Happening[] {
   const own = orders.filter(
     (order) => order.account === account && order.symbol === symbol && order.client_order_id.startsWith('fx'),
