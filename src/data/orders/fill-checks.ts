@@ -128,6 +128,10 @@ export const endCheck = (order: OrderId): Statement =>
   sql`update fill_checks set state = 'done', visible_at = null, last_error = null
       where order_id = ${order} and state <> 'done'`;
 
+/** Nobody looks at what was given up: so whoever has seen its end ends this too. */
+export const endGivenUp = (order: OrderId): Statement =>
+  sql`update fill_checks set state = 'done', last_error = null where order_id = ${order} and state = 'dead_letter'`;
+
 /** Frees the checks of verifiers that died; one that has used up its tries that way is a dead letter. */
 export function freeLostChecks(now: Timestamp, retries: number): Statement[] {
   return [

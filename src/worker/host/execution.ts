@@ -65,15 +65,13 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     endEntry: (order, why) => orders.endEntry(order, why),
     async saveSeen(order) {
       const isProtected = protecting.has(order.accountId);
-      const saved = await orders.save(traded(order), token, { settled: false, isProtected });
+      const options = { settled: false, isProtected, isSeen: true };
+      const saved = await orders.save(traded(order), token, options);
       if (saved !== 'taken') return saved;
       const current = await orders.find(order.id);
       // A poll that saw less came between: the end that was seen here is the end.
       if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
-      const again = await orders.save({ ...order, version: current.version }, token, {
-        settled: false,
-        isProtected,
-      });
+      const again = await orders.save({ ...order, version: current.version }, token, options);
       return again === 'taken' ? current : again;
     },
   };
