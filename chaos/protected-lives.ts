@@ -1,7 +1,7 @@
 // The life of what protects a position, as the exchange's ledger tells it: of every account and symbol, what was held, who asked
 // for a stop, which stops of ours stood, and which targets. It knows nothing of what must hold: judge-protection.ts says that.
 
-import { absolute, add, compare, type Decimal, decimal, sign, ZERO } from '../src/domain/decimal.ts';
+import { absolute, add, compare, type Decimal, decimal, sign, smaller, ZERO } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import { hasEnded } from '../src/domain/orders/order.ts';
 import type { Direction } from '../src/domain/side.ts';
@@ -221,6 +221,9 @@ function stopIn({ wish }: OrderRow): 'wanted' | 'none' | null {
   return said.every((part) => part === 'none') ? 'none' : 'wanted';
 }
 
+/** What was added a moment ago may not be in the quantity of a stop that takes another's place; how long that may be so is judged apart. */
+const KNOWN_MS = 2_000;
+
 interface Place {
   readonly account: string;
   readonly symbol: string;
@@ -247,15 +250,25 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     long: { held: ZERO, wanted: false, since: 0, last: null as Standing | null },
     short: { held: ZERO, wanted: false, since: 0, last: null as Standing | null },
   };
+  const past: Record<Direction, { at: number; held: Decimal }[]> = { long: [], short: [] };
   const open = new Map<string, { from: number; since: Bare['since']; what: string }>();
 
   const ours = (side: Direction) =>
     [...standing.values()].filter((stop) => stop.side === side && stop.isOurs);
-  function isCovered(side: Direction): boolean {
+  /** The least that was held on the side in the moments before: nobody can have known of more. */
+  function heldFor(side: Direction, at: number): Decimal {
+    const all = past[side].filter(
+      ({ held }, index) =>
+        sign(held) > 0 && (past[side][index + 1]?.at ?? Number.POSITIVE_INFINITY) > at - KNOWN_MS,
+    );
+    return all.reduce((least, { held }) => smaller(least, held), sides[side].held);
+  }
+
+  function isCovered(side: Direction, held = sides[side].held): boolean {
     const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side)];
     if (all.some(({ quantity }) => quantity === null)) return true;
     const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? ZERO), ZERO);
-    return compare(sum, sides[side].held) >= 0;
+    return compare(sum, held) >= 0;
   }
 
   function lasts(name: 'bare' | 'double' | 'left', side: Direction, isSo: boolean, at: number, now: string) {
@@ -286,6 +299,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
       const isSide = sign(quantity) === (side === 'long' ? 1 : -1);
       const held = isSide ? absolute(quantity) : ZERO;
       const before = sides[side].held;
+      past[side].push({ at, held });
       if (sign(held) === 0) sides[side] = { held, wanted: false, since: at, last: null };
       else sides[side] = { ...sides[side], held, since: sign(before) === 0 ? at : sides[side].since };
     }
@@ -318,7 +332,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     const isOwn = what === 'cancelled' && isOurs && asker !== null && event.reason === 'cancelled as asked';
     if (!isOwn || reserves || !before?.isOurs || before.at < sides[side].since) return;
     const { wanted, held } = sides[side];
-    if (wanted && sign(held) > 0 && !isCovered(side))
+    if (wanted && sign(held) > 0 && !isCovered(side, heldFor(side, at)))
       life.dropped.push(
         `${asker} took ${id} of ${account} away while ${held} ${symbol} was held, and nothing else of ours stood`,
       );

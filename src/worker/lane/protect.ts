@@ -243,9 +243,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   async function readHeld(): Promise<Held> {
-    const quantity = await line.position(instrument);
-    const isAgreed = agrees({ quantity, expected: trades.expected(instrument.symbol) });
-    return { quantity: onSide(quantity), isAgreed };
+    const quantity = onSide(await line.position(instrument));
+    const expected = trades.expected(instrument.symbol);
+    // Of the other side nothing is this one's: whoever says so agrees that it is gone.
+    return { quantity, isAgreed: agrees({ quantity, expected: expected && onSide(expected) }) };
   }
 
   /** Nothing, where the other side is held. */
