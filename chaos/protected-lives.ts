@@ -222,7 +222,7 @@ function stopIn({ wish }: OrderRow): 'wanted' | 'none' | null {
 }
 
 /** What was added a moment ago may not be in the quantity of a stop that takes another's place; how long that may be so is judged apart. */
-const KNOWN_MS = 2_000;
+const KNOWN_MS = 1_000;
 
 interface Place {
   readonly account: string;

@@ -497,6 +497,28 @@ describe('a position that is gone', () => {
   });
 });
 
+describe('a position that is shown late', () => {
+  for (const ways of WAYS.filter(({ stop, reserves }) => stop === 'sized' && !reserves))
+    it(`loses nothing of its stop: ${nameOf(ways)}`, async () => {
+      const lived = life(ways, wanted(), []);
+      lived.exchange.trade(decimal(5));
+      await lived.pass();
+      lived.exchange.trade(decimal(3));
+      await lived.pass();
+      const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+      const { position } = line;
+      line.position = async () => decimal(5);
+      await lived.pass();
+      assert.deepEqual(
+        lived.exchange.standing().map(({ quantity }) => quantity),
+        [decimal(8)],
+      );
+      line.position = position;
+      await lived.pass();
+      assert.deepEqual(lived.exchange.breaches, []);
+    });
+});
+
 describe('what a stop has closed', () => {
   it('is all that was held, though the position is still shown: whoever was stopped out stays out', async () => {
     const lived = life(WAYS[0] as Ways, wanted(), []);
