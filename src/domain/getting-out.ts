@@ -1,6 +1,6 @@
 // May this keep somebody in a position? Asked of every refusal that there is, ours and the broker's; whoever adds one has to answer.
 // Whoever cannot get out loses more than whoever cannot get in: what holds back an exit needs a reason, or a way round it.
-// ARCHITECTURE.md shows this table, and a test holds it to it.
+// docs/architecture/getting-out.md shows this table, and a test holds it to it.
 
 import type { DenialCode } from './denial.ts';
 import type { RejectionCode } from './orders/order.ts';
