@@ -149,12 +149,18 @@ export const stoppedOut = (order: Order): OrderError => ({
 /** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
 export const notTakenBack = (
   order: Order,
-  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+  {
+    orderId,
+    leg,
+    isOutOfReach,
+  }: { readonly orderId: string; readonly leg: Leg; readonly isOutOfReach?: boolean },
 ): OrderError => ({
   code: 'out_of_sync',
-  message:
-    `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) rests there, and the broker has not confirmed ` +
-    'that it is taken back. Send the order again once it has ended; what is not known after ten minutes can be settled on its own page.',
+  message: isOutOfReach
+    ? `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) may rest there, and the broker no longer tells. ` +
+      'Look there, cancel it by hand if it rests, and settle it on its own page; then send the order again.'
+    : `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) rests there, and the broker has not confirmed ` +
+      'that it is taken back. Send the order again once it has ended; what is not known after ten minutes can be settled on its own page.',
 });
 
 export const tooManyResting = (order: Order): OrderError => ({
