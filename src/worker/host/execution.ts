@@ -33,14 +33,18 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     judge: (entry) => judgeGuards(deps, entry),
     noteEquity: equityNotes(deps),
     monthsUnder: (order) => orders.monthsUnder(order),
-    isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
+    isAgainstRecord: async (order, side) => {
+      const { accountId, brokerName, symbol, simulation } = order;
       if (simulation) return false;
-      const held = await orders.heldByRecord(user, accountId).catch(() => null);
-      if (!held) return null;
-      const meant = canonicalSymbol(brokerName, symbol);
+      const reading = Promise.all([orders.heldByRecord(user, accountId), orders.monthsUnder(order)]);
+      const read = await reading.catch(() => null);
+      if (!read) return null;
+      const [held, months] = read;
+      // Under a symbol that rolls a month is held.
+      const meant = new Set([symbol, ...months].map((name) => canonicalSymbol(brokerName, name)));
       return held.some(
         ([instrument, quantity]) =>
-          canonicalSymbol(brokerName, instrument) === meant && sign(quantity) === (side === 'buy' ? -1 : 1),
+          meant.has(canonicalSymbol(brokerName, instrument)) && sign(quantity) === (side === 'buy' ? -1 : 1),
       );
     },
     forgetMonth: (order, instrument) =>
