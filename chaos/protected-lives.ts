@@ -264,12 +264,14 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     return all.reduce((least, { held }) => smaller(least, held), sides[side].held);
   }
 
-  function isCovered(side: Direction, held = sides[side].held): boolean {
+  /** How much of what is held would be closed. */
+  function covered(side: Direction): Decimal {
+    const { held } = sides[side];
     const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side)];
-    if (all.some(({ quantity }) => quantity === null)) return true;
-    const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? ZERO), ZERO);
-    return compare(sum, held) >= 0;
+    const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? held), ZERO);
+    return smaller(sum, held);
   }
+  const isCovered = (side: Direction): boolean => compare(covered(side), sides[side].held) >= 0;
 
   function lasts(name: 'bare' | 'double' | 'left', side: Direction, isSo: boolean, at: number, now: string) {
     const key = `${name} ${side}`;
@@ -322,6 +324,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
       quantity: event.quantity === null ? null : decimal(event.quantity),
     };
     const before = standing.get(id);
+    const coveredBefore = covered(side);
     if (what === 'placed' || what === 'moved') {
       standing.set(id, stop);
       if (isOurs) placedByUs(side, stop);
@@ -332,7 +335,8 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     const isOwn = what === 'cancelled' && isOurs && asker !== null && event.reason === 'cancelled as asked';
     if (!isOwn || reserves || !before?.isOurs || before.at < sides[side].since) return;
     const { wanted, held } = sides[side];
-    if (wanted && sign(held) > 0 && !isCovered(side, heldFor(side, at)))
+    const least = smaller(coveredBefore, heldFor(side, at));
+    if (wanted && sign(held) > 0 && compare(covered(side), least) < 0)
       life.dropped.push(
         `${asker} took ${id} of ${account} away while ${held} ${symbol} was held, and nothing else of ours stood`,
       );

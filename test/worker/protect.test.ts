@@ -498,6 +498,22 @@ describe('a position that is gone', () => {
 });
 
 describe('a position that is shown late', () => {
+  it('does not lose its stop while an entry is under way that may have brought it', async () => {
+    const lived = life(WAYS[0] as Ways, wanted(), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    line.position = async () => ZERO;
+    // Nobody has heard of its fill.
+    lived.counts(ZERO);
+    lived.undecided(true);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 1);
+    lived.later(10_000);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 0, 'by then it is gone');
+  });
+
   for (const ways of WAYS.filter(({ stop, reserves }) => stop === 'sized' && !reserves))
     it(`loses nothing of its stop: ${nameOf(ways)}`, async () => {
       const lived = life(ways, wanted(), []);
