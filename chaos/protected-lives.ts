@@ -324,7 +324,6 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
       quantity: event.quantity === null ? null : decimal(event.quantity),
     };
     const before = standing.get(id);
-    const coveredBefore = covered(side);
     if (what === 'placed' || what === 'moved') {
       standing.set(id, stop);
       if (isOurs) placedByUs(side, stop);
@@ -335,7 +334,8 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     const isOwn = what === 'cancelled' && isOurs && asker !== null && event.reason === 'cancelled as asked';
     if (!isOwn || reserves || !before?.isOurs || before.at < sides[side].since) return;
     const { wanted, held } = sides[side];
-    const least = smaller(coveredBefore, heldFor(side, at));
+    // What it would have closed, another one closes.
+    const least = smaller(before.quantity ?? held, heldFor(side, at));
     if (wanted && sign(held) > 0 && compare(covered(side), least) < 0)
       life.dropped.push(
         `${asker} took ${id} of ${account} away while ${held} ${symbol} was held, and nothing else of ours stood`,
