@@ -50,6 +50,8 @@ export const LUCK = [
   'fill a part after',
 ] as const;
 export type Luck = (typeof LUCK)[number];
+/** Each has its own luck: what is sent matters more than what is asked. */
+export type Call = 'place' | 'cancel' | 'question';
 
 export interface LedgerEntry extends Omit<BrokerOrder, 'instrument'> {
   state: BrokerOrderState;
@@ -80,7 +82,7 @@ export type RestingExchange = ReturnType<typeof restingExchange>;
 export function restingExchange(
   time: VirtualTime,
   ways: Ways,
-  { draw, step }: { draw(): Luck; step(life: Life | undefined, moment: 'before' | 'after'): void },
+  { draw, step }: { draw(of: Call): Luck; step(life: Life | undefined, moment: 'before' | 'after'): void },
 ) {
   const ledger: LedgerEntry[] = [];
   const breaches: string[] = [];
@@ -155,13 +157,14 @@ export function restingExchange(
     signal: AbortSignal,
     answer: (luck: Luck) => Answer,
     of?: () => LedgerEntry | undefined,
+    call: Call = 'question',
   ) {
     mustLive();
     step(time.current(), 'before');
     mustLive();
     await travel(signal);
     mustLive();
-    const luck = draw();
+    const luck = draw(call);
     if (luck === 'crash before') die('before');
     faults(luck);
     if (luck === 'hang') await hang(signal);
@@ -182,7 +185,7 @@ export function restingExchange(
     mustLive();
     step(time.current(), 'before');
     mustLive();
-    const luck = draw();
+    const luck = draw('place');
     if (luck === 'crash before') die('before');
     faults(luck);
     await sleep(5);
@@ -322,6 +325,7 @@ export function restingExchange(
           signal,
           (luck) => cancel(query, luck),
           () => sought(query),
+          'cancel',
         ),
       async close() {},
     };
