@@ -65,6 +65,8 @@ export interface LedgerEntry extends Omit<BrokerOrder, 'instrument'> {
 export interface Ways {
   /** Whether it clamps a close to what is held. */
   readonly reduceOnly: boolean;
+  /** Whether it takes an id once. */
+  readonly refusesDuplicateIds: boolean;
   /** So long it finds an order by our id. */
   readonly findsByClientIdMs: number;
 }
@@ -90,7 +92,7 @@ export function restingExchange(
   const now = () => time.as(undefined, () => time.clock.now());
 
   const capabilities: Capabilities = {
-    ...{ refusesDuplicateIds: true, fractionalQuantities: false, ...ways },
+    ...{ ...ways, fractionalQuantities: false },
     ...{ ...NO_STOPS, stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] },
   };
 
@@ -210,10 +212,10 @@ export function restingExchange(
       outcome: 'rejected',
       error: { code: 'no_position', message },
     });
-    if (ledger.some(({ clientOrderId }) => clientOrderId === order.clientOrderId)) {
-      breaches.push(`${order.clientOrderId} was sent twice`);
-      return refused('It is here already.');
-    }
+    const there = ledger.find(({ clientOrderId }) => clientOrderId === order.clientOrderId);
+    if (there && !ways.refusesDuplicateIds) breaches.push(`${order.clientOrderId} was sent twice`);
+    // It says what it has of it.
+    if (there) return { outcome: 'accepted', state: there.state };
     if (now() > millis(order.sendBefore)) return refused('It is too late.');
     const against = order.side === 'sell' ? held() : negate(held());
     const reducible = sign(against) > 0 ? against : ZERO;
