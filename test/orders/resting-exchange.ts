@@ -50,6 +50,8 @@ export const LUCK = [
   'fill a part after',
 ] as const;
 export type Luck = (typeof LUCK)[number];
+/** Each has its own luck: what is sent matters more than what is asked. */
+export type Call = 'place' | 'cancel' | 'question';
 
 export interface LedgerEntry extends Omit<BrokerOrder, 'instrument'> {
   state: BrokerOrderState;
@@ -63,6 +65,8 @@ export interface LedgerEntry extends Omit<BrokerOrder, 'instrument'> {
 export interface Ways {
   /** Whether it clamps a close to what is held. */
   readonly reduceOnly: boolean;
+  /** Whether it takes an id once. */
+  readonly refusesDuplicateIds: boolean;
   /** So long it finds an order by our id. */
   readonly findsByClientIdMs: number;
 }
@@ -80,7 +84,7 @@ export type RestingExchange = ReturnType<typeof restingExchange>;
 export function restingExchange(
   time: VirtualTime,
   ways: Ways,
-  { draw, step }: { draw(): Luck; step(life: Life | undefined, moment: 'before' | 'after'): void },
+  { draw, step }: { draw(of: Call): Luck; step(life: Life | undefined, moment: 'before' | 'after'): void },
 ) {
   const ledger: LedgerEntry[] = [];
   const breaches: string[] = [];
@@ -88,7 +92,7 @@ export function restingExchange(
   const now = () => time.as(undefined, () => time.clock.now());
 
   const capabilities: Capabilities = {
-    ...{ refusesDuplicateIds: true, fractionalQuantities: false, ...ways },
+    ...{ ...ways, fractionalQuantities: false },
     ...{ ...NO_STOPS, stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] },
   };
 
@@ -155,13 +159,14 @@ export function restingExchange(
     signal: AbortSignal,
     answer: (luck: Luck) => Answer,
     of?: () => LedgerEntry | undefined,
+    call: Call = 'question',
   ) {
     mustLive();
     step(time.current(), 'before');
     mustLive();
     await travel(signal);
     mustLive();
-    const luck = draw();
+    const luck = draw(call);
     if (luck === 'crash before') die('before');
     faults(luck);
     if (luck === 'hang') await hang(signal);
@@ -182,7 +187,7 @@ export function restingExchange(
     mustLive();
     step(time.current(), 'before');
     mustLive();
-    const luck = draw();
+    const luck = draw('place');
     if (luck === 'crash before') die('before');
     faults(luck);
     await sleep(5);
@@ -207,10 +212,10 @@ export function restingExchange(
       outcome: 'rejected',
       error: { code: 'no_position', message },
     });
-    if (ledger.some(({ clientOrderId }) => clientOrderId === order.clientOrderId)) {
-      breaches.push(`${order.clientOrderId} was sent twice`);
-      return refused('It is here already.');
-    }
+    const there = ledger.find(({ clientOrderId }) => clientOrderId === order.clientOrderId);
+    if (there && !ways.refusesDuplicateIds) breaches.push(`${order.clientOrderId} was sent twice`);
+    // It says what it has of it.
+    if (there) return { outcome: 'accepted', state: there.state };
     if (now() > millis(order.sendBefore)) return refused('It is too late.');
     const against = order.side === 'sell' ? held() : negate(held());
     const reducible = sign(against) > 0 ? against : ZERO;
@@ -322,6 +327,7 @@ export function restingExchange(
           signal,
           (luck) => cancel(query, luck),
           () => sought(query),
+          'cancel',
         ),
       async close() {},
     };

@@ -9,16 +9,19 @@ import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { DatabaseUnavailable, type Db, sql } from '../../src/data/engine/db.ts';
 import { compare, decimal, ZERO } from '../../src/domain/decimal.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { millis, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import { type Life, virtualTime } from '../virtual-time.ts';
 import { openWorld } from '../world.ts';
-import { type Luck, restingExchange, type Ways } from './resting-exchange.ts';
+import { type Call, type Luck, restingExchange, type Ways } from './resting-exchange.ts';
 
 /** When a process dies: before or after so many calls and commits. */
 export interface Death {
   readonly steps: number;
   readonly moment: 'before' | 'after';
 }
+
+/** What comes, call by call; then all is well. */
+export type Fortune = Readonly<Record<Call, readonly Luck[]>>;
 
 export type RestingLife = Awaited<ReturnType<typeof restingLife>>;
 
@@ -43,14 +46,14 @@ const A_SWEEP_MS = 40_000;
 
 export async function restingLife(
   t: Pick<TestContext, 'after'>,
-  { ways, luck, deaths }: { ways: Ways; luck: readonly Luck[]; deaths: readonly Death[] },
+  { ways, luck, deaths }: { ways: Ways; luck: Fortune; deaths: readonly Death[] },
 ) {
-  const coming = [...luck];
+  const coming = { place: [...luck.place], cancel: [...luck.cancel], question: [...luck.question] };
   const dying = [...deaths];
   const dataDir = mkdtempSync(join(tmpdir(), 'fillpath-life-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const time = virtualTime(t);
-  const exchange = restingExchange(time, ways, { draw: () => coming.shift() ?? 'well', step });
+  const exchange = restingExchange(time, ways, { draw: (of) => coming[of].shift() ?? 'well', step });
   let life: Life = { isDead: false, aheadMs: 0 };
   let stepsLeft = Number.POSITIVE_INFINITY;
   const errors: string[] = [];
@@ -157,7 +160,7 @@ export async function restingLife(
 
   const unrest = async () => (await legs()).filter(({ status }) => !AT_REST.includes(status));
   /** Of what rests, what we show is what is there. */
-  async function mustBeShown(): Promise<void> {
+  async function mustShow(): Promise<void> {
     const rows = await legs();
     const isOpen = (status: string | null) => status === 'placed' || status === 'partially_filled';
     const shown = rows.filter((row) => isOpen(row.leg_status));
@@ -208,7 +211,7 @@ export async function restingLife(
       life.isDead = true;
       await passes(0);
     },
-    ...{ asks, repeat },
+    ...{ asks, repeat, mustShow },
     signal(fields: Record<string, unknown>): void {
       const made = timestamp(time.clock.now()).replace('Z', `${String(++signals).padStart(6, '0')}Z`);
       last = world.signal(trader, { timestamp: made, ...fields });
@@ -220,7 +223,7 @@ export async function restingLife(
     },
     /** From here on nothing goes wrong, and everything comes to rest. */
     async comesToRest(): Promise<void> {
-      coming.length = 0;
+      for (const luck of Object.values(coming)) luck.length = 0;
       dying.length = 0;
       stepsLeft = Number.POSITIVE_INFINITY;
       exchange.away(false);
@@ -230,7 +233,18 @@ export async function restingLife(
       }
       await passes(A_SWEEP_MS);
       assert.deepEqual(await unrest(), []);
-      await mustBeShown();
+      await mustShow();
+    },
+    /** Not by more than a sweep. */
+    async mustNotOutlive(): Promise<void> {
+      for (const { client_order_id: id, priced } of await legs()) {
+        const { expiresAt } = JSON.parse(priced ?? '{}') as { expiresAt?: Timestamp };
+        if (expiresAt && millis(expiresAt) + A_SWEEP_MS < time.clock.now())
+          assert.ok(
+            !exchange.resting().some(({ clientOrderId }) => clientOrderId === id),
+            `${id} outlives its time, ${expiresAt}`,
+          );
+      }
     },
     /** And is as if nothing had been. */
     async isOver(): Promise<void> {
@@ -240,7 +254,7 @@ export async function restingLife(
         [],
         'something rests after all',
       );
-      await mustBeShown();
+      await mustShow();
     },
     async end(): Promise<void> {
       await time.until(

@@ -1,7 +1,7 @@
 // Which entries are looked at beside the queue: while a check of another account of their user is under way, or one is stuck.
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import {
   claimCheck,
@@ -11,32 +11,17 @@ import {
   takeTurn,
 } from '../../src/data/orders/fill-checks.ts';
 import { overdueResting } from '../../src/data/orders/resting.ts';
-import { type OrderId, timestamp } from '../../src/domain/ids.ts';
-import { scriptedBroker } from '../worker/scripted-broker.ts';
-import { openWorld, settableClock } from '../world.ts';
-
-async function overdueDesk(t: TestContext) {
-  const clock = settableClock();
-  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
-  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {} });
-  broker.fills = 'later';
-  const trader = await world.makeTrader();
-  const rests = async (on: typeof trader, fields: object) => {
-    const { body } = await world.send(on, { limit_price: 90, ...fields });
-    assert.equal(body.status, 'placed', JSON.stringify(body));
-    return body.order_id as OrderId;
-  };
-  return { clock, broker, world, trader, rests };
-}
+import { timestamp } from '../../src/domain/ids.ts';
+import { scriptedDesk } from './resting-desk.ts';
 
 test('of each account one: what is stuck on one leaves room for the others, and what never rests is none', async (t) => {
-  const { clock, world, trader, rests } = await overdueDesk(t);
+  const { clock, world, trader, rests } = await scriptedDesk(t);
   const [stuck, healthy] = [await world.addAccount(trader), await world.addAccount(trader)];
-  const running = await rests(trader, {});
-  const fast = await rests(stuck, { time_in_force: 'ioc', symbol: 'ETHUSDT' });
-  const first = await rests(stuck, { id: 'A' });
-  const second = await rests(stuck, { id: 'B' });
-  const other = await rests(healthy, {});
+  const running = await rests();
+  const fast = await rests({ time_in_force: 'ioc', symbol: 'ETHUSDT' }, stuck);
+  const first = await rests({ id: 'A' }, stuck);
+  const second = await rests({ id: 'B' }, stuck);
+  const other = await rests({}, healthy);
   const due = [fast, first, second, other];
   await world.db.commit([
     sql`update fill_checks set state = 'running', visible_at = ${timestamp(clock.now() + 60_000)} where order_id = ${running}`,
@@ -56,9 +41,9 @@ test('of each account one: what is stuck on one leaves room for the others, and 
 });
 
 test('a verifier that died over a check holds nothing up: neither that entry nor those behind it outlive their time', async (t) => {
-  const { clock, broker, world, trader, rests } = await overdueDesk(t);
-  const first = await rests(trader, { id: 'A', expires_in: 60 });
-  const second = await rests(trader, { id: 'B', expires_in: 60 });
+  const { clock, broker, world, trader, rests } = await scriptedDesk(t);
+  const first = await rests({ id: 'A', expires_in: 60 });
+  const second = await rests({ id: 'B', expires_in: 60 });
   const check = (await findOpenCheck(world.db, first)) ?? assert.fail();
   // Its claim is good for three minutes.
   const until = clock.now() + world.config.timings.fillVisibilityMs;
@@ -83,8 +68,8 @@ test('a verifier that died over a check holds nothing up: neither that entry nor
 });
 
 test('a claim that was taken over is over, however many tries the next one counts', async (t) => {
-  const { clock, world, trader, rests } = await overdueDesk(t);
-  const id = await rests(trader, {});
+  const { clock, world, rests } = await scriptedDesk(t);
+  const id = await rests();
   const read = async () => (await findOpenCheck(world.db, id)) ?? assert.fail();
   const [mine, next] = [timestamp(clock.now() + 1), timestamp(clock.now() + 2)];
   const { db } = world;
@@ -103,8 +88,8 @@ test('a claim that was taken over is over, however many tries the next one count
 });
 
 test('of all who would look beside the queue one does, and what is due after it comes before it the next time', async (t) => {
-  const { clock, world, trader, rests } = await overdueDesk(t);
-  const check = (await findOpenCheck(world.db, await rests(trader, {}))) ?? assert.fail();
+  const { clock, world, rests } = await scriptedDesk(t);
+  const check = (await findOpenCheck(world.db, await rests())) ?? assert.fail();
   const later = timestamp(clock.now() + 20_000);
   assert.equal(await world.db.commit([takeTurn(check, later)]), null);
   assert.equal(await world.db.commit([takeTurn(check, later)]), 'turn');
