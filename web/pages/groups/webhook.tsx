@@ -19,8 +19,8 @@ export function GroupWebhook({ group, children }: { readonly group: Group; reado
         <Secret group={group} />
         <FieldRow<Change>
           change={useChange(group)}
-          name="Oldest signal accepted"
-          label="Oldest signal accepted, in seconds"
+          name="Oldest signal taken"
+          label="Oldest signal taken, in seconds"
           stored={plain(group.max_request_age)}
           unit="s, by its timestamp"
           read={(text) => {
