@@ -6,6 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { OrderResult } from '../src/domain/orders/result.ts';
 import type { ShownProtection } from '../src/domain/protection/shown.ts';
+import { codes, openGroup } from './orders/group-desk.ts';
 import { openWorld } from './world.ts';
 
 const SECRET = '<your webhook secret>';
@@ -69,6 +70,17 @@ const filledIn = (text: string): string =>
   text.replaceAll(/\{\{[^{}]*\}\}/g, (placeholder) =>
     (FILLED_IN[placeholder] ?? assert.fail(`what does the platform make of ${placeholder}?`))(),
   );
+
+/** Those of a group's own section. */
+function messagesToGroup(): readonly string[] {
+  const [, section = ''] = readFileSync('docs/charting-platform.md', 'utf8').split(
+    '## One alert for several accounts\n',
+  );
+  const [own = ''] = section.split('\n## ');
+  return [...own.matchAll(/^```json\n([\s\S]*?)^```/gm)]
+    .map(([, text = '']) => text)
+    .filter((text) => text.includes('"action"'));
+}
 
 const PROTECTIVE = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'] as const;
 /** Needs a position before it. */
@@ -154,4 +166,40 @@ describe('A message of the documents', () => {
       assert.equal((shown?.take_profit.length ?? 0) > 0, 'take_profit' in said);
       if ('time_stop' in said) assert.notEqual(shown?.time_stop_at, null);
     });
+});
+
+test('the messages of the documents to a group trade at each member with its factor, rest, are taken back and report', async (t) => {
+  const { world, first, traders, group, post } = await openGroup(t, {
+    accounts: 3,
+    members: (index) => ({ factor: index === 1 ? 0.5 : 1 }),
+  });
+  for (const trader of traders) await world.setPaper(trader, { price: { BTCUSDT: 60_000 } });
+  await world.as(first, 'POST', `/trading/accounts/${traders[2]?.account.id}/halt`, {});
+  const [buys, rests, takesBack, reports, ...others] = messagesToGroup().map((text) =>
+    JSON.parse(filledIn(text.replaceAll(SECRET, group.webhook_secret))),
+  );
+  assert.deepEqual(others, []);
+
+  const bought = (await post(buys)).body;
+  assert.deepEqual(codes(bought), ['filled', 'filled', 'account_halted']);
+  // At the ask, half a ten-thousandth above the price.
+  const units = bought.members.flatMap(({ order }) => order?.fill_quantity ?? []);
+  assert.deepEqual(units, [0.00833, 0.00416], 'as the document says');
+  assert.deepEqual(
+    bought.members.slice(0, 2).map(({ order }) => order?.protection?.stop_loss !== undefined),
+    [true, true],
+  );
+
+  const waiting = (await post(rests)).body;
+  assert.deepEqual(codes(waiting), ['placed', 'placed', 'account_halted']);
+  assert.deepEqual(codes((await post(takesBack)).body), ['done', 'done', 'done']);
+  for (const { order } of waiting.members.slice(0, 2))
+    assert.equal((await world.order(first, order?.order_id ?? '')).status, 'cancelled');
+
+  const reported = (await post(reports)).body;
+  assert.deepEqual(
+    reported.members.map(({ strategy_position }) => strategy_position),
+    [1, 0.5, 1],
+    'each by its factor',
+  );
 });

@@ -1,7 +1,7 @@
 // The API as a program uses it: an address and a key.
 
 import type { Desk } from './desk.ts';
-import { visible } from './output.ts';
+import { type ExitCode, type Output, visible } from './output.ts';
 
 export interface ClientOptions {
   readonly url?: string;
@@ -25,6 +25,27 @@ export class Refused extends Error {
   constructor(status: number, text: string) {
     super(text);
     this.status = status;
+  }
+}
+
+/** 1: the service refused what was asked, and that was told. */
+export async function unlessRefused(output: Output, work: () => Promise<ExitCode>): Promise<ExitCode> {
+  try {
+    return await work();
+  } catch (fault) {
+    if (!(fault instanceof Refused)) throw fault;
+    output.complain(fault.message);
+    return 1;
+  }
+}
+
+/** A list of the API, whole. */
+export async function* everyOne<Item>(api: Api, path: string): AsyncGenerator<Item> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const answer = await api.get(`${path}?limit=200${cursor && `&cursor=${cursor}`}`);
+    const page = (await answer.json()) as { items: Item[]; next_cursor: string | null };
+    yield* page.items;
+    cursor = page.next_cursor;
   }
 }
 

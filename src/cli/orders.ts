@@ -2,10 +2,19 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderSummary } from '../domain/orders/result.ts';
-import { type Api, type ClientOptions, KEY_OPTION, openApi, Refused, URL_OPTION } from './client.ts';
+import {
+  type Api,
+  type ClientOptions,
+  everyOne,
+  KEY_OPTION,
+  openApi,
+  Refused,
+  URL_OPTION,
+  unlessRefused,
+} from './client.ts';
 import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.ts';
 import { eventsIn } from './event-stream.ts';
-import type { Column, ExitCode, Output, Tone } from './output.ts';
+import type { Column, Output, Tone } from './output.ts';
 import { visible } from './output.ts';
 import { settle } from './settle.ts';
 
@@ -115,29 +124,11 @@ export function newsOnly(): (id: string, line: string) => boolean {
   };
 }
 
-async function unlessRefused(output: Output, work: () => Promise<ExitCode>): Promise<ExitCode> {
-  try {
-    return await work();
-  } catch (fault) {
-    if (!(fault instanceof Refused)) throw fault;
-    output.complain(fault.message);
-    return 1;
-  }
-}
-
 /** Of the user whose key it is. */
 async function accountId(api: Api, name: string): Promise<string> {
-  for (let cursor = ''; ; ) {
-    const answer = await api.get(`/trading/accounts?limit=200${cursor && `&cursor=${cursor}`}`);
-    const { items, next_cursor } = (await answer.json()) as {
-      items: { id: string; name: string }[];
-      next_cursor: string | null;
-    };
-    const found = items.find((account) => account.id === name || account.name === name);
-    if (found) return found.id;
-    if (next_cursor === null) throw new Refused(404, `This key's user has no account ${visible(name)}.`);
-    cursor = next_cursor;
-  }
+  for await (const account of everyOne<{ id: string; name: string }>(api, '/trading/accounts'))
+    if (account.id === name || account.name === name) return account.id;
+  throw new Refused(404, `This key's user has no account ${visible(name)}.`);
 }
 
 /** A comment comes every 15 s. */

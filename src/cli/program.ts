@@ -37,6 +37,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'list orders, and follow them live',
     load: async () => (await import('./orders.ts')).orders,
   },
+  groups: {
+    about: "a user's groups: one signal for several accounts",
+    load: async () => (await import('./groups.ts')).groups,
+  },
   broker: {
     about: 'try a broker with the smallest order, and compare what it said',
     load: async () => (await import('./broker.ts')).broker,

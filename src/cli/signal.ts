@@ -2,12 +2,15 @@
 // says that it is meant.
 
 import { revealSecret } from '../app/accounts/accounts.ts';
-import { type Account, accountsNamed } from '../data/accounts/accounts.ts';
+import { revealGroupSecret } from '../app/accounts/groups.ts';
+import { accountsNamed } from '../data/accounts/accounts.ts';
+import { groupsNamed } from '../data/accounts/groups.ts';
 import { isDenial } from '../domain/denial.ts';
-import { timestamp } from '../domain/ids.ts';
+import { timestamp, type UserId } from '../domain/ids.ts';
 import { ACTIONS } from '../domain/orders/order.ts';
 import type { OrderResult, OrderSummary } from '../domain/orders/result.ts';
-import { asOperator } from '../roles/operator.ts';
+import { QUANTITY_TYPES } from '../domain/orders/sizing.ts';
+import { asOperator, type Operator } from '../roles/operator.ts';
 import { ask, problemIn } from './client.ts';
 import { type AddCommands, type Desk, examples, JSON_OPTION, type WithJson } from './desk.ts';
 import { lineOf } from './orders.ts';
@@ -18,6 +21,7 @@ const FIELDS = {
   action: ACTIONS.join(', '),
   symbol: 'such as BTCUSDT',
   quantity: 'a number above zero',
+  'quantity-type': `what that counts: ${QUANTITY_TYPES.join(', ')}; units, unless given`,
   'order-type': 'entry or exit; without it the action decides',
   'market-position': 'where the strategy stands after this signal: long, short or flat',
   'market-position-size': 'and with what size',
@@ -25,16 +29,28 @@ const FIELDS = {
   'prev-market-position-size': 'and with what size',
   id: 'which of several alerts within one second this is',
   price: "the sender's price",
+  'limit-price': 'an entry that rests: fills at this price or better',
+  'stop-price': 'an entry that rests: waits until the price is there',
+  'time-in-force': 'of an entry that rests: gtc, day, ioc or fok',
+  'expires-in': 'after so many seconds it is taken back; 86400, unless given',
+  'cancel-id': 'of cancel: only what rests of this id',
+  'stop-loss': 'where the position is closed: a price, or a distance such as 2%',
+  'take-profit': 'where it is closed in profit: the same',
+  'trailing-stop': 'at which distance the stop follows, such as 1.5%',
 } as const;
 
 /** All others are text, also where they look like a number: an id of 2, a symbol 2330. */
-const NUMBERS = new Set(['quantity', 'market-position-size', 'prev-market-position-size', 'price']);
+const NUMBERS = new Set([
+  ...['quantity', 'market-position-size', 'prev-market-position-size', 'price'],
+  ...['limit-price', 'stop-price', 'expires-in'],
+]);
 
 type Fields = { readonly [name: string]: string | undefined };
 
 interface SendOptions extends WithJson {
   readonly url?: string;
   readonly account?: string;
+  readonly group?: string;
   readonly base?: string;
   readonly real?: true;
   readonly yes?: true;
@@ -52,11 +68,10 @@ export const signal: AddCommands = (noun, desk) => {
   const { output, does } = desk;
   const send = noun
     .command('send')
-    .description(
-      "send a signal to an account's webhook, or to a group's by --url; simulated, unless --real is given",
-    )
+    .description("send a signal to an account's webhook, or to a group's; simulated, unless --real is given")
     .option('--account <account>', 'on the service’s own machine: to this account, by name or id')
-    .option('--base <url>', 'where the service is, for --account; else FILLPATH_URL, else BASE_URL')
+    .option('--group <group>', 'the same, to all members of this group')
+    .option('--base <url>', 'where the service is, for those; else FILLPATH_URL, else BASE_URL')
     .option('--url <url>', 'from anywhere: to this webhook; the secret is FILLPATH_SECRET');
   for (const [name, about] of Object.entries(FIELDS))
     send.option(`--${name} <${name.split('-').at(-1)}>`, about);
@@ -69,13 +84,16 @@ export const signal: AddCommands = (noun, desk) => {
       'after',
       examples(
         'signal send --account Futures --action buy --symbol BTCUSDT --quantity 0.01',
+        'signal send --group Trend --action buy --symbol BTCUSDT --quantity 500 --quantity-type cash',
         'signal send --url https://…/webhook/…/order --action close --symbol BTCUSDT --real',
       ),
     )
     .action(
       does(async (options: SendOptions & Fields) => {
-        if ((options.account === undefined) === (options.url === undefined)) {
-          output.complain('Say where to send it: give either --account or --url.');
+        if (
+          [options.account, options.group, options.url].filter((given) => given !== undefined).length !== 1
+        ) {
+          output.complain('Say where to send it: give one of --account, --group and --url.');
           return 2;
         }
         const target =
@@ -89,35 +107,59 @@ export const signal: AddCommands = (noun, desk) => {
 
 const MOST_NAMED = 20;
 
+/** Where a signal can be sent, and who may have its secret shown. */
+interface Addressee {
+  readonly id: string;
+  readonly userId: UserId;
+  readonly webhookToken: string;
+  /** For a person. */
+  readonly name: string;
+}
+
 /** The secret is opened as its owner would have it shown, which the audit log tells. */
 async function atTheMachine(
-  desk: Desk,
-  { account: name = '', base }: SendOptions,
+  { output, config, client }: Desk,
+  { account, group, base }: SendOptions,
 ): Promise<Target | ExitCode> {
-  const { output, config, client } = desk;
   return asOperator<Target | ExitCode>(config(), 'signal send', async (operator) => {
-    const [account, ...more] = await accountsNamed(operator.db, name, { limit: MOST_NAMED });
-    if (!account || more.length > 0) {
+    const named =
+      group === undefined ? await toAccounts(operator, account ?? '') : await toGroups(operator, group);
+    const [found, ...more] = named;
+    const kind = group === undefined ? 'account' : 'group';
+    if (!found || more.length > 0) {
       output.complain(
-        account
-          ? `Several accounts have this name. Name one by its id:\n${[account, ...more].map(shown).join('\n')}`
-          : 'There is no such trading account.',
+        found
+          ? `Several ${kind}s have this name. Name one by its id:\n${named.map(shown).join('\n')}`
+          : `There is no such ${group === undefined ? 'trading account' : kind}.`,
       );
       return 1;
     }
-    const owner = { id: account.userId, context: operator.context };
-    const secret = await revealSecret({ ...operator, secrets: operator.secrets() }, owner, account.id);
+    const reveal = group === undefined ? revealSecret : revealGroupSecret;
+    const owner = { id: found.userId, context: operator.context };
+    const secret = await reveal({ ...operator, secrets: operator.secrets() }, owner, found.id);
     if (isDenial(secret)) throw new Error(secret.detail);
     const at = (base ?? client().url ?? operator.baseUrl).replace(/\/+$/, '');
     return {
-      url: `${at}/webhook/${account.webhookToken}/order`,
+      url: `${at}/webhook/${found.webhookToken}/order`,
       secret: secret.webhook_secret,
-      name: `${visible(account.name)} (${account.brokerName}, ${account.environment})`,
+      name: found.name,
     };
   });
 }
 
-const shown = ({ id, brokerName, userId }: Account): string => `  ${id} ${brokerName} of user ${userId}`;
+const toAccounts = async ({ db }: Operator, name: string): Promise<Addressee[]> =>
+  (await accountsNamed(db, name, { limit: MOST_NAMED })).map((account) => ({
+    ...account,
+    name: `${visible(account.name)} (${account.brokerName}, ${account.environment})`,
+  }));
+
+const toGroups = async ({ db }: Operator, name: string): Promise<Addressee[]> =>
+  (await groupsNamed(db, name, MOST_NAMED)).map((group) => ({
+    ...group,
+    name: `${visible(group.name)} (${group.members.filter(({ enabled }) => enabled).length} accounts)`,
+  }));
+
+const shown = ({ id, name, userId }: Addressee): string => `  ${id} ${name} of user ${userId}`;
 
 function elsewhere({ output, client }: Desk, url: string): Target | ExitCode {
   const { protocol = '', search, hash } = URL.parse(url) ?? {};

@@ -8,6 +8,8 @@ export const FIRST_PRICES = {
   SOLUSDT: 180,
   /** Is stopped out. */
   LTCUSDT: 110,
+  /** Is waited for by an entry that rests. */
+  ADAUSDT: 0.8,
 } as const;
 export type PricedSymbol = keyof typeof FIRST_PRICES;
 

@@ -1,6 +1,7 @@
 // The play: some days of the past before the service opens, one after the other, and then the present.
 
 import type { Logger } from 'pino';
+import * as entries from './entries.ts';
 import * as scenes from './scenes.ts';
 import type { Scene, Stage } from './stage.ts';
 import * as stops from './stops.ts';
@@ -18,9 +19,9 @@ const SIGNALS_A_DAY = 14;
 const DAYS: readonly (readonly Scene[])[] = [
   [scenes.forgedRequest, scenes.shares, scenes.strangerRegisters],
   [scenes.haltAndResume, scenes.heldBackByGuard, stops.stoppedOut],
-  [scenes.blockedAddress, scenes.shares],
+  [scenes.blockedAddress, scenes.shares, scenes.toGroup, entries.entryFilled],
   [scenes.alertGetsLost, scenes.shares, stops.stoppedOut],
-  [scenes.heldBackByGuard, scenes.alertGetsLost],
+  [scenes.heldBackByGuard, scenes.alertGetsLost, entries.sizedByRisk],
 ];
 export const PAST_DAYS = DAYS.length;
 
@@ -52,6 +53,7 @@ const OPENING: readonly Scene[] = [
   stops.trails,
   scenes.haltedAccount,
   scenes.toGroup,
+  entries.entryRests,
   ...scenes.ATTACKS,
   ...scenes.MISTAKES,
   scenes.heldBackByGuard,
@@ -59,6 +61,7 @@ const OPENING: readonly Scene[] = [
   scenes.rehearsal,
   ...scenes.BAD_DAYS,
   stops.stopMoved,
+  entries.entryMoved,
   scenes.silence,
 ];
 
@@ -99,5 +102,8 @@ function nextScene({ chance }: Stage): Scene {
   if (luck < 0.28) return scenes.alertGetsLost;
   if (luck < 0.5) return stops.trails;
   if (luck < 0.52) return stops.stoppedOut;
+  if (luck < 0.56) return scenes.toGroup;
+  if (luck < 0.59) return entries.entriesGoOn;
+  if (luck < 0.62) return entries.sizedByRisk;
   return scenes.strategyActs(FAST_MS);
 }

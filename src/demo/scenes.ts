@@ -137,11 +137,11 @@ export const tradeByHand: Scene = async (stage) => {
 export const shares: Scene = (stage) =>
   order(stage, 'shares', { action: stage.chance.pick(['buy', 'sell']), symbol: 'AAPL', quantity: 20 });
 
-/** One signal for three accounts: what one of them refuses, the others trade. */
+/** One signal for three accounts, for money, each with its factor: what one of them refuses, the others trade. */
 export const toGroup: Scene = async (stage) => {
   const { token, secret } = stage.desk.group;
   for (const alert of [
-    entry(stage, 'SOLUSDT.P', 4),
+    { ...entry(stage, 'SOLUSDT.P', 3_000), quantity_type: 'cash' },
     plain(stage, { action: 'close', symbol: 'SOLUSDT.P' }),
   ]) {
     await stage.pace.turn();

@@ -6,7 +6,7 @@ import { act, plain, type Scene, type Stage, signal } from './stage.ts';
 
 const account = ({ desk }: Stage) => desk.accounts.stops.id;
 
-const priceMoves = (stage: Stage, symbol: PricedSymbol, part: number) =>
+export const priceMoves = (stage: Stage, symbol: PricedSymbol, part: number) =>
   act(stage, {
     ...{ method: 'PATCH', path: `/trading/accounts/${account(stage)}` },
     body: { paper: { price: stage.cast.market.move(symbol, part) } },
@@ -51,7 +51,11 @@ const LOOKS = 8;
 const BETWEEN_LOOKS_MS = 150;
 
 /** As whoever looks at the page waits for it; what never comes is not waited for. */
-async function untilIs(stage: Stage, symbol: PricedSymbol, state: 'standing' | 'ended'): Promise<void> {
+export async function untilIs(
+  stage: Stage,
+  symbol: PricedSymbol,
+  state: 'standing' | 'ended',
+): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
     await pause(BETWEEN_LOOKS_MS);
     const found = await protectionOf(stage, symbol);

@@ -55,27 +55,39 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
   ],
 };
 
+type Member = ShownSignal['orders'][number];
+
+/** `account:order`, `account:why` of one that refused it, `account:sync` of one that reported. */
+const memberIn = ({ trading_account_id, order_id, code }: Member): string =>
+  `${trading_account_id}:${order_id ?? code ?? 'sync'}`;
+
 export const SIGNALS_CSV: Csv<ShownSignal> = {
   name: 'signals',
-  columns: fields<ShownSignal>(
-    'id',
-    'arrived_at',
-    'trading_account_id',
-    'simulation',
-    'symbol',
-    'action',
-    'quantity',
-    'outcome',
-    'code',
-    'detail',
-    'order_id',
-    'order_status',
-    'position_before',
-    'fill_price',
-    'slippage',
-    'total_ms',
-    'ip_address',
-  ),
+  columns: [
+    ...fields<ShownSignal>(
+      'id',
+      'arrived_at',
+      'trading_account_id',
+      'simulation',
+      'symbol',
+      'action',
+      'quantity',
+      'outcome',
+      'code',
+      'detail',
+      'order_id',
+      'order_status',
+      'position_before',
+      'fill_price',
+      'slippage',
+      'total_ms',
+      'ip_address',
+      'group_id',
+    ),
+    ['accepted', ({ group_id, orders }) => group_id && orders.filter(({ code }) => code === null).length],
+    ['refused', ({ group_id, orders }) => group_id && orders.filter(({ code }) => code !== null).length],
+    ['members', ({ orders }) => orders.map(memberIn).join(' ')],
+  ],
 };
 
 export type AuditRow = ReturnType<typeof shown>;

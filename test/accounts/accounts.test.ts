@@ -657,6 +657,37 @@ describe('what the worker is asked', () => {
     assert.ok(cash < 100_000 && available < equity, JSON.stringify({ equity, cash, available }));
   });
 
+  test('a quote is what the broker says, asked once for all who want the same within a second', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    let asked = 0;
+    broker.script('quote', async () => {
+      asked++;
+      return { bid: decimal('59990.5'), ask: decimal(60_000) };
+    });
+    const read = (query: string) => world.as<Problem>(trader, 'GET', urlOf(trader, `/quote${query}`));
+    const [one, same] = await Promise.all([read('?symbol=BTCUSDT'), read('?symbol=BTCUSDT')]);
+    assert.deepEqual([one.status, one.body], [200, { symbol: 'BTCUSDT', bid: 59_990.5, ask: 60_000 }]);
+    assert.deepEqual([same.body, asked], [one.body, 1]);
+    for (const query of ['', '?symbol=', '?symbol=BTC%20USDT', '?symbol=BTCUSDT&simulation=x', '?q=BTCUSDT'])
+      assert.equal((await read(query)).status, 400, query);
+    assert.deepEqual(await world.orders(trader), [], 'nothing is ordered for it');
+  });
+
+  test('a quote of a symbol that the broker does not have is 404; a simulated book has its own', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const read = (query: string) =>
+      world.as<Problem & { bid: number; ask: number }>(trader, 'GET', urlOf(trader, `/quote${query}`));
+    const none = await read('?symbol=BTCUSTD');
+    assert.deepEqual([none.status, none.body.code], [404, 'not_found']);
+    assert.match(none.body.detail, /has no such symbol/);
+    for (const query of ['?symbol=BTCUSDT', '?symbol=BTCUSDT&simulation=true']) {
+      const { status, body } = await read(query);
+      assert.equal(status, 200, query);
+      assert.ok(body.bid > 0 && body.ask > body.bid, JSON.stringify(body));
+    }
+  });
+
   test('symbols are found by part of their name, in order, page by page', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
@@ -702,6 +733,7 @@ describe('what the worker is asked', () => {
   const questions: readonly (readonly ['GET' | 'POST', string])[] = [
     ['GET', '/positions'],
     ['GET', '/balance'],
+    ['GET', '/quote?symbol=BTCUSDT'],
     ['GET', '/symbols'],
     ['POST', '/verify'],
   ];

@@ -178,6 +178,34 @@ describe('--demo', () => {
       const [missing] = await items('/trading/protections?state=unprotected');
       return missing?.unprotected_since !== null && /refuses every stop/.test(missing?.reason);
     });
+    await eventually('a signal to a group for money: two traded, one refused and why', async () => {
+      const [group] = await items('/trading/groups');
+      const signals = await items(`/trading/signals?group_id=${group?.id}`);
+      const became = signals.find(({ action }) => action === 'buy')?.orders;
+      const orders = await items('/trading/orders?limit=200');
+      const bought = orders.filter(
+        ({ group_id, action, quantity_type }) =>
+          group_id === group?.id && action === 'buy' && quantity_type === 'cash',
+      );
+      return (
+        JSON.stringify(became?.map(({ code }: Json) => code)) === '[null,null,"account_halted"]' &&
+        bought.some(({ sizing, status }) => sizing?.factor === 0.5 && status === 'filled')
+      );
+    });
+    await eventually('an entry that rests, one that was replaced, and one that was filled', async () => {
+      const priced = await items('/trading/orders?symbol=ADAUSDT&limit=200');
+      return (
+        priced.some(({ status, entry_id }) => status === 'placed' && entry_id === 'Dip') &&
+        priced.some(({ error }) => error?.code === 'replaced') &&
+        priced.some(({ status, limit_price }) => status === 'filled' && limit_price !== null)
+      );
+    });
+    const sized = await items('/trading/orders?symbol=AVAXUSDT&source=webhook&limit=200');
+    for (const type of ['risk_percent', 'percent_of_position'])
+      assert.ok(
+        sized.some(({ quantity_type, status }) => quantity_type === type && status === 'filled'),
+        type,
+      );
     const limited = await items('/trading/signals?code=rate_limited');
     assert.deepEqual(limited, [], 'it keeps within the rate limit');
 

@@ -166,7 +166,8 @@ async function asUser(
     await ask(60, () => call('POST', `/trading/protections/${id}/look`));
   }
   await ask(5, () => call('GET', '/trading/overview'));
-  for (const what of ['balance', 'positions']) await ask(20, () => call('GET', ofAccount(what)));
+  for (const what of ['balance', 'positions', 'quote?symbol=BTCUSDT'])
+    await ask(20, () => call('GET', ofAccount(what)));
   await ask(20, () => call('POST', ofAccount('verify')));
   // No two ask the same, so that nobody is answered with what is young.
   await ask(300, (n) => call('GET', ofAccount(`symbols?q=${n}`)));

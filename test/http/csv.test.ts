@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Csv, rowLine } from '../../src/http/csv.ts';
+import { openGroup } from '../orders/group-desk.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 
 const CSV = { accept: 'text/csv' };
@@ -193,6 +194,36 @@ describe('The other lists as CSV', () => {
     assert.deepEqual(
       (await csv(world, trader, '/settings/security-attacks?type=webhook_replay_attack')).records,
       [],
+    );
+  });
+
+  test('a group’s signal once, with what became of it at each member; and its orders with their group', async (t) => {
+    const { world, first, traders, group, send, halt } = await openGroup(t);
+    await halt(traders[1] as Trader);
+    const { body } = await send();
+    await world.send(first, { symbol: 'ETHUSDT' });
+    const { header, records } = await csv(world, first, '/trading/signals');
+    assert.deepEqual(header.slice(-4), ['group_id', 'accepted', 'refused', 'members'], 'at the end');
+    const became = body.members.map(
+      ({ trading_account_id, order, error }) => `${trading_account_id}:${order?.order_id ?? error?.code}`,
+    );
+    assert.deepEqual(
+      records.map((row) => [row.symbol, row.group_id, row.accepted, row.refused, row.members]),
+      [
+        ['ETHUSDT', '', '', '', ''],
+        ['BTCUSDT', group.id, '2', '1', became.join(' ')],
+      ],
+    );
+    assert.match(became[1] ?? '', /:account_halted$/);
+    const orders = await csv(world, first, '/trading/orders');
+    assert.equal(orders.header.at(-1), 'group_id');
+    assert.deepEqual(
+      orders.records.map((row) => [row.group_id, row.trading_account_id]).toSorted(),
+      [
+        ['', first.account.id],
+        [group.id, first.account.id],
+        [group.id, traders[2]?.account.id ?? ''],
+      ].toSorted(),
     );
   });
 

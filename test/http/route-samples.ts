@@ -196,6 +196,10 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/accounts/:id/simulation/positions': ofAccount(),
   'POST /trading/accounts/:id/simulation/reset': ofAccount(),
   'GET /trading/accounts/:id/balance': ofAccount(),
+  'GET /trading/accounts/:id/quote': ({ trader }) => ({
+    params: { id: trader.account.id },
+    query: '?symbol=BTCUSDT',
+  }),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import type { GroupWithSecret } from '../../src/app/accounts/groups.ts';
 import { changeAccount } from '../../src/data/accounts/accounts.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import type { Trader } from '../world.ts';
-import { codes, interrupted, openGroup } from './group-desk.ts';
+import { codes, interrupted, openGroup, type Repeat } from './group-desk.ts';
 
 const long = (size: number) => ({ market_position: 'long', market_position_size: size });
 
@@ -141,5 +143,60 @@ describe('a report to a group', () => {
       [null, null, null, 'filled'],
     );
     assert.equal(await world.position(moved ?? '', 'BTCUSDT'), '2');
+  });
+});
+
+describe('a member of a group', () => {
+  test('that is deleted, or loses its credentials, right before the commit is left out or refused; the others trade', async (t) => {
+    const { happening, db } = interrupted();
+    const { send, world, first, traders } = await openGroup(t, { db });
+    const [, second, third] = traders as [Trader, Trader, Trader];
+    happening.meanwhile = () =>
+      world.as(first, 'DELETE', `/trading/accounts/${third.account.id}?keep_positions=true`);
+    const { body } = await send();
+    assert.deepEqual(
+      body.members.map(({ trading_account_id, order }) => [trading_account_id, order?.status]),
+      [
+        [first.account.id, 'filled'],
+        [second.account.id, 'filled'],
+      ],
+    );
+    happening.meanwhile = () =>
+      world.db.commit([
+        changeAccount(second.account.id as never, {
+          credentials: { verified: false, at: timestamp(world.clock.now()), warnings: [] },
+        }),
+      ]);
+    assert.deepEqual(codes((await send()).body), ['filled', 'credentials_not_verified']);
+    assert.equal((await world.orders(first)).length, 3);
+  });
+
+  test('of two groups, and with a webhook of its own, trades each door’s signal once, and nobody else misses his', async (t) => {
+    const { world, first, traders, post, signal } = await openGroup(t);
+    const [, , third] = traders as [Trader, Trader, Trader];
+    const other = await world.as<GroupWithSecret>(first, 'POST', '/trading/groups', {
+      name: 'Other',
+      members: [first, third].map(({ account }) => ({ trading_account_id: account.id })),
+    });
+    // The same moment, symbol and size at three doors: each has its own secret, and is another signal.
+    const body = signal();
+    const doors = [
+      () => post<Repeat>(body),
+      () =>
+        world.request<Repeat>({
+          ...{ method: 'POST', url: `/webhook/${other.body.webhook_token}/order` },
+          body: { ...body, secret: other.body.webhook_secret },
+        }),
+      () => world.webhook<Repeat>(first, JSON.stringify({ ...body, secret: first.secret })),
+    ];
+    for (const status of [200, 409])
+      assert.deepEqual(
+        (await Promise.all(doors.map((door) => door()))).map((answer) => answer.status),
+        [status, status, status],
+      );
+    const counts = await Promise.all(
+      traders.map(async ({ account }) => (await world.paperOrders(account.id)).length),
+    );
+    assert.deepEqual(counts, [3, 1, 2]);
   });
 });

@@ -73,21 +73,15 @@ export const instrumentOf = (id: string, symbol: string) =>
     ...ASKED_OF_BROKERS,
   });
 
-/** More than the least of any instrument comes to. */
-const SIZED_BY = 1_000_000;
-
-/** The price of now, for what is not held. No answer gives it alone: an order of so much money is planned with it, and not sent. */
+/** The price of now, between what it sells and buys at: for what is not held. */
 export const priceNow = (id: string, symbol: string, { simulation }: { readonly simulation: boolean }) =>
   queryOptions({
     queryKey: ['prices', id, symbol, simulation],
     queryFn: ({ signal }) =>
       through(signal, async () => {
-        const body = {
-          ...({ trading_account_id: id, symbol, simulation, action: 'buy', order_type: 'entry' } as const),
-          ...{ quantity: SIZED_BY, quantity_type: 'cash' },
-        };
-        const { sizing } = await read(api.POST('/trading/order/plan', { body, signal }));
-        return sizing?.price ?? null;
+        const params = { path: { id }, query: { symbol, simulation } };
+        const { bid, ask } = await read(api.GET('/trading/accounts/{id}/quote', { params, signal }));
+        return (bid + ask) / 2;
       }),
     ...ASKED_OF_BROKERS,
   });

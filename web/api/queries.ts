@@ -64,6 +64,13 @@ export const order = (id: string) =>
     queryFn: () => read(api.GET('/trading/orders/{id}', { params: { path: { id } } })),
   });
 
+/** A signal with its message and what was understood of it. */
+export const signal = (id: string) =>
+  queryOptions({
+    queryKey: ['signals', 'one', id],
+    queryFn: () => read(api.GET('/trading/signals/{id}', { params: { path: { id } } })),
+  });
+
 /** How everything stands on the user's own day. Today shows it; the masthead shows how much of it is to be done. */
 export const overview = queryOptions({
   queryKey: ['overview'],

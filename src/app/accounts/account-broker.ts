@@ -21,7 +21,15 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'plan' | 'resetSimulation';
+type Enquiry =
+  | 'verify'
+  | 'positions'
+  | 'balance'
+  | 'quote'
+  | 'flatten'
+  | 'symbols'
+  | 'plan'
+  | 'resetSimulation';
 
 /** Nothing was ordered: what asks may ask again. */
 const AGAIN = { advice: 'Try again in a moment.' };
@@ -193,6 +201,28 @@ export async function readBalance(deps: AskDeps & { readonly db: Db }, user: Use
     cash: toNumber(cash),
     available: toNumber(available),
   };
+}
+
+export async function readQuote(
+  deps: AskDeps & { readonly db: Db },
+  user: UserId,
+  id: string,
+  asked: { readonly symbol: string; readonly simulation: boolean },
+) {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  if (!deps.pool.allKnow('quotes'))
+    return deny('worker_unavailable', { ...AGAIN, detail: 'The service is being upgraded.' });
+  const { id: accountId, connectionVersion: version } = account;
+  const answer = await askWorker(deps, user, { kind: 'quote', accountId, version, ...asked });
+  if (isDenial(answer)) return answer;
+  if (!answer.quote)
+    return deny('not_found', {
+      detail: 'The account’s broker has no such symbol, or it is not traded now.',
+      advice: 'GET /trading/accounts/{id}/symbols lists what can be traded.',
+    });
+  const { symbol, bid, ask } = answer.quote;
+  return { symbol, bid: toNumber(bid), ask: toNumber(ask) };
 }
 
 export async function readSymbols(

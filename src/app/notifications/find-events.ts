@@ -10,6 +10,7 @@ import { readHead } from '../../data/audit/chain.ts';
 import type { Statement } from '../../data/engine/db.ts';
 import { inSteps } from '../../data/engine/steps.ts';
 import { hasLiveDestinations } from '../../data/notifications/destinations.ts';
+import { groupSignalsOf } from '../../data/notifications/group-signals.ts';
 import {
   accountNames,
   advanceCursor,
@@ -32,16 +33,10 @@ import { ordersByIds } from '../../data/orders/orders.ts';
 import { type AccountId, millis, type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import {
-  credentialsEvent,
-  entryEvent,
-  isTold,
-  limitEvent,
-  orderEvents,
-  silenceEvent,
-} from '../../domain/told/events.ts';
+import { credentialsEvent, isTold, limitEvent, orderEvents, silenceEvent } from '../../domain/told/events.ts';
 import type { Event } from '../../domain/told/notification.ts';
 import { type Occurrence, type TellDeps, tell } from './tell.ts';
+import { toldOf, toldOfEntries } from './together.ts';
 
 export interface EventDeps extends TellDeps {
   readonly plans: Plans;
@@ -105,24 +100,29 @@ async function unitOf(deps: EventDeps, after: number, upTo: number): Promise<Sta
     orders.map(({ id }) => id),
   );
   const names = await namesOf(deps, [...entries, ...orders]);
-  const ofEntries = entries.flatMap((entry): Occurrence[] => {
-    const event = entryEvent(entry, nameIn(names, entry.accountId));
-    return event ? [{ event, begunAt: entry.at }] : [];
-  });
-  const ofOrders = orders.flatMap((order): Occurrence[] => {
+  // What a group's signal became is told with the others of it: see findChanges.
+  const [ofGroups, alone] = [orders.filter(isOfGroup), orders.filter((order) => !isOfGroup(order))];
+  const ofOrders = alone.flatMap((order): Occurrence[] => {
     const seen = { before: null, isDeadLetter: dead.has(order.id), at: now };
     const events = orderEvents(order, nameIn(names, order.accountId) ?? '', seen);
     return events.map((event) => ({ event, begunAt: order.submittedAt }));
   });
+  const ofEntries = toldOfEntries(entries, ({ accountId }) => nameIn(names, accountId));
   const { told, marks } = await foldedOnce(deps, [...ofEntries, ...ofOrders]);
   return [
     ...marks,
-    ...orders
+    ...ofGroups.map((order) => watchOrder({ ...watchedAs(order, false), ...UNTOLD }, now)),
+    ...alone
       .filter((order) => !isTold(order))
       .map((order) => watchOrder(watchedAs(order, dead.has(order.id)), now)),
     ...(await tell(deps, told)),
   ];
 }
+
+const isOfGroup = ({ groupId }: Order): boolean => groupId !== undefined && groupId !== null;
+
+/** Watched as no order is: so it counts as changed until it is told. */
+const UNTOLD = { version: 0, status: 'queued' } as const;
 
 const watchedAs = ({ id, userId, version, status }: Order, deadLetter: boolean): WatchedOrder => ({
   ...{ id, userId, version, status },
@@ -144,19 +144,31 @@ async function findChanges(deps: EventDeps): Promise<void> {
     ).map((order) => [order.id, order]),
   );
   const names = await namesOf(deps, [...found.values()]);
-  const marks: Statement[] = [];
-  const occurrences: Occurrence[] = [];
-  for (const { told, isDeadLetter } of changed) {
+  const seen = changed.flatMap(({ told, isDeadLetter }) => {
     const order = found.get(told.id);
-    if (!order) continue;
-    const deadLetter = isDeadLetter || told.deadLetter;
-    marks.push(isTold(order) ? unwatchOrder(told) : rewatchOrder(told, watchedAs(order, deadLetter)));
-    const seen = { before: told, isDeadLetter, at: now };
-    const events = orderEvents(order, nameIn(names, order.accountId) ?? '', seen);
-    occurrences.push(...events.map((event) => ({ event, begunAt: now })));
-  }
-  const folded = await foldedOnce(deps, occurrences);
-  await db.commit([...marks, ...folded.marks, ...(await tell(deps, folded.told))]);
+    if (!order) return [];
+    const isFirst = told.version === UNTOLD.version;
+    const before = isFirst ? null : told;
+    const events = orderEvents(order, nameIn(names, order.accountId) ?? '', {
+      before,
+      isDeadLetter,
+      at: now,
+    });
+    const begunAt = isFirst ? order.submittedAt : now;
+    return [{ told, isDeadLetter, order, events, isFirst, begunAt }];
+  });
+  const ofGroups = seen.flatMap(({ order }) => (isOfGroup(order) ? [order.id] : []));
+  const { told, waiting } = toldOf(seen, await groupSignalsOf(db, ofGroups), now);
+  const marks = seen
+    .filter(({ order }) => !waiting.has(order.id))
+    .map(({ told: before, order, isDeadLetter }) =>
+      isTold(order)
+        ? unwatchOrder(before)
+        : rewatchOrder(before, watchedAs(order, isDeadLetter || before.deadLetter)),
+    );
+  const folded = await foldedOnce(deps, told);
+  const unit = [...marks, ...folded.marks, ...(await tell(deps, folded.told))];
+  if (unit.length > 0) await db.commit(unit);
 }
 
 async function namesOf({ db }: EventDeps, of: readonly { readonly accountId: AccountId | null }[]) {
@@ -170,8 +182,11 @@ const nameIn = (names: ReadonlyMap<AccountId, string>, id: AccountId | null): st
 /** Of an account that fails with every order, or is attacked again and again, one. */
 async function foldedOnce({ db, clock }: EventDeps, occurrences: readonly Occurrence[]) {
   const now = clock.now();
-  const markOf = ({ kind, userId, accountId }: Event): string | null =>
-    FOLDED[kind] ? `${FOLDED[kind]}:${accountId ?? userId}:${Math.floor(now / FOLD_MS)}` : null;
+  const markOf = (event: Occurrence['event']): string | null => {
+    const name = 'as' in event ? undefined : FOLDED[event.kind];
+    if ('as' in event || name === undefined) return null;
+    return `${name}:${event.accountId ?? event.userId}:${Math.floor(now / FOLD_MS)}`;
+  };
   const known = await marksAmong(db, [...new Set(occurrences.flatMap(({ event }) => markOf(event) ?? []))]);
   const fresh = new Set<string>();
   const told = occurrences.filter(({ event }) => {

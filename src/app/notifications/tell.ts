@@ -9,8 +9,9 @@ import {
   type Event,
   endOfMinute,
   foldOf,
-  isWanted,
   MOST_IN_A_MINUTE,
+  type Several,
+  toldAt,
 } from '../../domain/told/notification.ts';
 import { newId } from '../new-id.ts';
 
@@ -21,7 +22,7 @@ export interface TellDeps {
 }
 
 export interface Occurrence {
-  readonly event: Event;
+  readonly event: Event | Several;
   /** A destination that listens since later is not told. */
   readonly begunAt: Timestamp;
 }
@@ -53,8 +54,9 @@ export async function tell(
     const folds = new Map<string, { last: Event; count: number }>();
     const unit: Statement[] = [];
     let dropped = 0;
-    for (const { event, begunAt } of occurrences) {
-      if (event.userId !== destination.userId || !isWanted(destination, event, begunAt)) continue;
+    for (const { event: told, begunAt } of occurrences) {
+      const event = told.userId === destination.userId ? toldAt(destination, told, begunAt) : null;
+      if (!event) continue;
       const soFar = alone.get(event.kind) ?? 0;
       if (soFar >= MOST_IN_A_MINUTE) {
         folds.set(event.kind, { last: event, count: (folds.get(event.kind)?.count ?? 0) + 1 });

@@ -32,19 +32,31 @@ const FIRST_PAUSE_MS = 30_000;
 export async function tellNotices(deps: NoticeDeps): Promise<number> {
   const now = deps.clock.now();
   const due = await dueNotices(deps.db, timestamp(now), AT_ONCE);
-  await Promise.all(due.map((notice) => tell(deps, notice, now)));
+  // An alert that a group never got is missing at each of its members, in one moment: that is one mail.
+  const together = Map.groupBy(due, ({ id, kind, userId, createdAt, attempts }) =>
+    kind === 'gap' ? `${userId} ${createdAt} ${attempts}` : id,
+  );
+  await Promise.all([...together.values()].map((notices) => tell(deps, notices, now)));
   return due.length;
 }
 
-async function tell({ db, mailer, baseUrl, log }: NoticeDeps, notice: DueNotice, now: number): Promise<void> {
-  const nextAt = timestamp(now + FIRST_PAUSE_MS * 2 ** notice.attempts);
-  if ((await db.commit([claimNotice(notice, nextAt)])) !== null) return;
+async function tell(
+  { db, mailer, baseUrl, log }: NoticeDeps,
+  notices: readonly DueNotice[],
+  now: number,
+): Promise<void> {
+  const [first] = notices;
+  if (!first) return;
+  const nextAt = timestamp(now + FIRST_PAUSE_MS * 2 ** first.attempts);
+  if ((await db.commit(notices.map((notice) => claimNotice(notice, nextAt)))) !== null) return;
+  const accountName = notices.map((notice) => notice.accountName).join(', ');
+  const detail = [...new Set(notices.map((notice) => notice.detail))].join(' ');
   try {
-    await mailer.send({ to: notice.email, ...noticeMail({ ...notice, baseUrl }) });
-    await db.commit([endNotice(notice)]);
+    await mailer.send({ to: first.email, ...noticeMail({ ...first, accountName, detail, baseUrl }) });
+    await db.commit(notices.map(endNotice));
   } catch (fault) {
-    log.warn({ fault, notice: notice.id }, 'a notice could not be sent');
-    if (notice.attempts + 1 >= MOST_ATTEMPTS) await db.commit([endNotice(notice)]);
+    log.warn({ fault, notice: first.id }, 'a notice could not be sent');
+    if (first.attempts + 1 >= MOST_ATTEMPTS) await db.commit(notices.map(endNotice));
   }
 }
 

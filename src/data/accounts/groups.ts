@@ -2,7 +2,7 @@
 
 import { decimal } from '../../domain/decimal.ts';
 import type { Group, Member, SymbolMap } from '../../domain/groups.ts';
-import type { AccountId, GroupId, Timestamp, UserId } from '../../domain/ids.ts';
+import { type AccountId, type GroupId, isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
 import { join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
 export interface GroupRow {
@@ -73,6 +73,20 @@ const groupsWhere = (db: Reads, where: Statement): Promise<GroupRow[]> =>
 export const findGroup = async (db: Reads, id: GroupId): Promise<Group | null> =>
   toGroup(await groupsWhere(db, sql`g.id = ${id}`));
 
+/** Of whoever's, by name or id. */
+export const groupsNamed = async (db: Reads, name: string, limit: number): Promise<Group[]> =>
+  inGroups(
+    await groupsWhere(
+      db,
+      isUuid(name)
+        ? sql`g.id = ${name}`
+        : sql`g.id in (select id from trading_groups where name = ${name} order by id limit ${limit})`,
+    ),
+  );
+
+const inGroups = (rows: readonly GroupRow[]): Group[] =>
+  [...Map.groupBy(rows, ({ group_id }) => group_id).values()].flatMap((each) => toGroup(each) ?? []);
+
 /** Of one user, oldest first; `after` is the last one of the page before. */
 export async function listGroups(
   db: Reads,
@@ -91,8 +105,7 @@ export async function listGroups(
       ' ',
     ),
   );
-  const groups = Map.groupBy(rows, ({ group_id }) => group_id);
-  return [...groups.values()].flatMap((each) => toGroup(each) ?? []);
+  return inGroups(rows);
 }
 
 /** Guarded by `room`, as data/identity/room.ts does it. */

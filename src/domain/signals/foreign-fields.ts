@@ -25,11 +25,11 @@ export const unclear = (name: string, what: string): Turning => ({ unclear: with
 export const NO_SIZE =
   'how much to trade is not in the message. Send "quantity" in units of the symbol, or with "quantity_type" what else it counts.';
 export const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
-export const MARKET = 'orders are market orders here.';
+export const MARKET = 'it would be at the market here.';
 /** Of an order that a price sets off: what is made of it would trade at once. */
 export const WAITS =
-  'an order that waits for its price is not made here, and at the market it would trade at once. ' +
-  'Where it protects a position, send "action": "protect" with "stop_loss".';
+  'what this order waits for is not in our words, and at the market it would trade at once. ' +
+  'An entry that waits has "limit_price", "stop_price" or both; where it protects a position, send "action": "protect" with "stop_loss".';
 
 export const ACTION = '{{strategy.order.action}}';
 export const CONTRACTS = '{{strategy.order.contracts}}';
@@ -65,6 +65,11 @@ export class ForeignFields {
   }
   has(name: string): boolean {
     return (this.#fields.get(name) ?? '') !== '';
+  }
+  /** What is written there, and stays to be taken. */
+  says(name: string, word: string): boolean {
+    const value = this.#fields.get(name);
+    return typeof value === 'string' && plain(value.trim()) === word;
   }
   /** Its text; null where it is absent or empty. */
   take(name: string): string | null {

@@ -1,6 +1,5 @@
 // Messages that are orders of another interface (OpenAlgo's, a broker's own), or a script's own exits beside our fields, in our words.
 
-import { TIMES_IN_FORCE } from '../capabilities.ts';
 import { parseDecimal, sign, toNumber } from '../decimal.ts';
 import { PROTECTION_FIELDS } from '../protection/wish.ts';
 import {
@@ -26,7 +25,9 @@ import {
   WAITS,
   without,
 } from './foreign-fields.ts';
+import { isUnclear, pricesIn } from './foreign-prices.ts';
 import { AT_THE_MARKET, ofOpenAlgo, ofPine, oneLevel, placed, WHOLE } from './foreign-protection.ts';
+import { PRICED_FIELDS } from './priced-fields.ts';
 
 const openAlgo: ForeignService = {
   name: 'OpenAlgo',
@@ -36,7 +37,10 @@ const openAlgo: ForeignService = {
   },
   turn(said, lost) {
     said.drop('apikey', 'strategy', 'exchange');
-    if (said.has('trigger_type')) return unclear('trigger_type', WAITS);
+    if (said.has('trigger_type')) {
+      said.drop('symbol', 'action', 'quantity', 'product', 'pricetype', 'trigger_type');
+      return unclear('trigger_type', WAITS);
+    }
     const type = plain(said.take('pricetype'));
     if (type === 'sl' || type === 'sl-m') return asStop(said, lost);
     const side = sideOf(said.take('action'));
@@ -86,18 +90,18 @@ const openAlgo: ForeignService = {
 
 /** An order of the kind stop-loss. Whatever it would do there, of what is held it is the stop; nothing else is made of it. */
 function asStop(said: ForeignFields, lost: string[]): Turning {
-  if (said.take('position_size') !== null) return unclear('pricetype', WAITS);
+  if (said.take('position_size') !== null) {
+    said.drop('symbol', 'action', 'quantity', 'product', 'trigger_price');
+    return unclear('pricetype', WAITS);
+  }
   lost.push(without('pricetype', `it is taken for the stop of what is held: ${WHOLE}`));
   said.drop('action', 'quantity', 'product', 'disclosed_quantity');
   return { fields: { action: 'protect', symbol: said.take('symbol'), timestamp: NOW } };
 }
 
-const PRICES_OF: ReadonlyMap<string, readonly ('limit_price' | 'stop_price')[]> = new Map([
-  ['market', []],
-  ['limit', ['limit_price']],
-  ['stop', ['stop_price']],
-  ['stop_limit', ['limit_price', 'stop_price']],
-]);
+const ALPACA_PRICES = {
+  ...{ kind: 'type', limit: 'limit_price', stop: 'stop_price', timeInForce: 'time_in_force' },
+} as const;
 
 /** An order as POST /v2/orders takes it, which needs these four. */
 const alpaca: ForeignService = {
@@ -108,36 +112,35 @@ const alpaca: ForeignService = {
     return said && isOrder && !said.has('action') ? said : null;
   },
   turn(said, lost) {
-    const force = said.take('time_in_force');
     const symbol = said.take('symbol');
     const side = sideOf(said.take('side'));
-    const type = plain(said.take('type'));
     const kind = plain(said.take('order_class'));
     const text = said.take('qty');
     const rest = { symbol, timestamp: NOW };
-    if (type === 'trailing_stop' || kind === 'oco') {
+    if (said.says('type', 'trailing_stop') || kind === 'oco') {
       // Each of them closes what is held.
+      said.drop('type', 'time_in_force');
       if (text !== null) lost.push(without('qty', WHOLE));
       return { fields: { ...rest, action: 'protect' } };
     }
     const notional = said.take('notional');
-    if (notional !== null && text !== null) return unclear('notional', NO_SIZE);
     const quantity = amount(notional ?? text);
-    if (quantity === null) return unclear(notional === null ? 'qty' : 'notional', NO_SIZE);
-    if (side === null) return unclear('side', NO_SIDE);
-    if (notional !== null) return forCash(side, { ...rest, quantity, quantity_type: 'cash' }, lost);
+    const isEither = notional !== null && text !== null;
+    const isSized = quantity !== null && !isEither;
     // There, a sell closes what is held and a buy covers; here, either would turn the position.
-    if (kind !== 'bracket' && kind !== 'oto') return unclear('side', OPENS_OR_CLOSES);
-    const waits: Record<string, unknown> = {};
-    for (const name of PRICES_OF.get(type) ?? []) {
-      const price = amount(said.take(name));
-      if (price === null) return unclear(name, NO_SIZE);
-      waits[name] = price;
+    const isClear = notional !== null ? side !== ACTION : kind === 'bracket' || kind === 'oto';
+    if (!isSized || side === null || !isClear) {
+      said.drop('type', 'time_in_force');
+      if (!isSized) return unclear(notional === null ? 'qty' : 'notional', NO_SIZE);
+      return unclear('side', side === null ? NO_SIDE : OPENS_OR_CLOSES);
     }
-    const isKnown = TIMES_IN_FORCE.some((known) => known === plain(force));
-    if (Object.keys(waits).length > 0 && isKnown) waits.time_in_force = plain(force);
-    if (!PRICES_OF.has(type)) lost.push(without('type', MARKET));
-    return { fields: { ...rest, action: side, quantity, ...waits } };
+    if (notional !== null && side === 'sell') return soldForCash(said, { ...rest, quantity }, lost);
+    const waits = pricesIn(said, ALPACA_PRICES, lost);
+    if (isUnclear(waits)) return waits;
+    const order = { ...rest, quantity, ...waits };
+    if (notional === null) return { fields: { ...order, action: side } };
+    lost.push(without('side', 'where a short position is held, it is closed first here.'));
+    return { fields: { ...order, ...CASH, action: 'long_entry' } };
   },
   protect(said, lost, order) {
     if (order === null) return {};
@@ -155,19 +158,23 @@ const alpaca: ForeignService = {
   },
 };
 
-/** For money nothing is sold short there: who sells closes, and who buys is long afterwards. */
-function forCash(side: ReturnType<typeof sideOf>, order: OwnFields, lost: string[]): Turning {
-  if (side === ACTION) return unclear('side', OPENS_OR_CLOSES);
-  if (side === 'sell') return { fields: { ...order, action: 'long_exit' } };
-  lost.push(without('side', 'where a short position is held, it is closed first here.'));
-  return { fields: { ...order, action: 'long_entry' } };
+const CASH = { quantity_type: 'cash' } as const;
+
+/** For money nothing is sold short there: who sells leaves, here at the market. */
+function soldForCash(said: ForeignFields, order: OwnFields, lost: string[]): Turning {
+  if (!said.says('type', 'market')) lost.push(without('type', MARKET));
+  said.drop('type', 'time_in_force');
+  return { fields: { ...order, ...CASH, action: 'long_exit' } };
 }
 
 const OPENS_OR_CLOSES =
   'it does not say whether it opens or closes. Send "action": buy or sell, with "order_type": "entry" or "exit".';
 
 const OF_PINE = ['loss', 'profit', 'trail_points', 'trail_price', 'trail_offset'];
-const NUMBERS = ['quantity', 'market_position_size', 'prev_market_position_size', 'price'];
+const NUMBERS = [
+  ...['quantity', 'market_position_size', 'prev_market_position_size', 'price'],
+  ...['limit_price', 'stop_price', 'expires_in'],
+];
 const OURS = [
   ...[
     'action',
@@ -180,6 +187,7 @@ const OURS = [
     'timestamp',
   ],
   ...NUMBERS,
+  ...PRICED_FIELDS,
   ...PROTECTION_FIELDS,
 ];
 

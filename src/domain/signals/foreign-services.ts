@@ -63,6 +63,8 @@ const STANCES: Readonly<Record<string, string>> = {
 const stanceOf = (text: string | null): string | null =>
   Object.hasOwn(STANCES, plain(text)) ? (STANCES[plain(text)] ?? null) : null;
 
+const TAKEN_BACK = 'what rests in the symbol is taken back first here, but for entries of another "id".';
+
 const TRADERS_POST_PRICES = {
   kind: 'orderType',
   limit: 'limitPrice',
@@ -97,6 +99,7 @@ const tradersPost: ForeignService = {
     else if (saw === null && price !== null && !isPriced)
       lost.push(without('price', 'no limit order is made of it; it only says which price the signal saw.'));
     said.drop('interval', 'extras');
+    if (said.take('cancel') === 'false') lost.push(without('cancel', TAKEN_BACK));
     const rest = {
       symbol,
       ...priced(saw ?? price),

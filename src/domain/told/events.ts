@@ -248,7 +248,7 @@ const ATTACKS: ReadonlySet<string> = new Set([
   ...Object.values(DENIALS).flatMap((rule) => ('alert' in rule ? [rule.audit] : [])),
   'refresh_token_reuse',
 ]);
-const GAP = 'webhook_signal_gap';
+export const GAP = 'webhook_signal_gap';
 const DRIFT = 'position_drift';
 /** The other entries tell of nothing that is sent; those of accepted orders lead to them. */
 export const TOLD_ACTIONS: readonly string[] = [...ATTACKS, GAP, DRIFT, ...TOLD_OF_PROTECTION];

@@ -45,6 +45,13 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** What is about several accounts, as one event for each destination. */
+export interface Several {
+  readonly userId: UserId;
+  /** null: there is nothing in it that is wanted. */
+  as(filter: Filter): Event | null;
+}
+
 /** What is sent: an event, or that many of a kind were folded, or a trial. */
 export interface Message {
   /** The same with every attempt: who gets it twice can tell. */
@@ -65,15 +72,14 @@ export interface Filter {
   readonly listensSince: Timestamp;
 }
 
-/** What is about no account concerns whoever asked for it. */
-export const isWanted = (
-  { events, accountIds, listensSince }: Filter,
-  event: Event,
-  begunAt: Timestamp,
-): boolean =>
-  events.includes(event.kind) &&
-  begunAt >= listensSince &&
-  (event.accountId === null || accountIds === null || accountIds.includes(event.accountId));
+/** As it is told there; null: it is not. What is about no account concerns whoever asked for it. */
+export function toldAt(filter: Filter, told: Event | Several, begunAt: Timestamp): Event | null {
+  if (begunAt < filter.listensSince) return null;
+  if ('as' in told) return told.as(filter);
+  const { events, accountIds } = filter;
+  const isMeant = told.accountId === null || accountIds === null || accountIds.includes(told.accountId);
+  return isMeant && events.includes(told.kind) ? told : null;
+}
 
 // Bursts
 

@@ -12,10 +12,10 @@ import type { UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
 import { sendDenial } from '../problem.ts';
 import { VerifiedAccount } from '../schemas/answers.ts';
-import { Balance, Instrument, Positions } from '../schemas/broker-answers.ts';
+import { Balance, Instrument, Positions, Quote } from '../schemas/broker-answers.ts';
 import { AlignBody } from '../schemas/order-requests.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import { SymbolsQuery } from '../schemas/requests.ts';
+import { QuoteQuery, SymbolsQuery } from '../schemas/requests.ts';
 import { ASKS_BROKER, action, type OfAccount, type Outcome, ofOne, owners, user } from './of-account.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
@@ -25,6 +25,11 @@ export interface AccountBrokerRoutes {
   resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
   readBalance(user: UserId, id: string): Outcome;
   alignPosition(request: Alignment): Promise<Denial | Placed>;
+  readQuote(
+    user: UserId,
+    id: string,
+    asked: { readonly symbol: string; readonly simulation: boolean },
+  ): Outcome;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
@@ -150,6 +155,28 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
     ),
     async (request, reply) =>
       answer(request, reply, await deps.readBalance(request.caller.user.id, request.params.id)),
+  );
+
+  server.get<OfAccount & { Querystring: Static<typeof QuoteQuery> }>(
+    '/trading/accounts/:id/quote',
+    {
+      ...user(
+        ofOne({
+          id: 'readQuote',
+          summary: 'Read what a symbol costs',
+          description:
+            'As the broker quotes it now, or did less than a second ago. One read of the broker; positions have their own `last_price`.',
+          answers: { 200: Quote },
+          denials: ASKS_BROKER,
+        }),
+      ),
+      schema: { querystring: QuoteQuery },
+    },
+    async (request, reply) => {
+      const { symbol, simulation = false } = request.query;
+      const asked = { symbol, simulation };
+      return answer(request, reply, await deps.readQuote(request.caller.user.id, request.params.id, asked));
+    },
   );
 
   server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(

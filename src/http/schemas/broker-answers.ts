@@ -55,6 +55,15 @@ export const Balance = Type.Object(
   { title: 'Balance' },
 );
 
+export const Quote = Type.Object(
+  {
+    symbol: text('as the broker calls it', ['BTCUSDT']),
+    bid: number('what a market order sells at', 59_990),
+    ask: number('what a market order buys at', 60_000),
+  },
+  { title: 'Quote' },
+);
+
 export const Instrument = Type.Object(
   {
     symbol: text('as an alert can send it', ['BTCUSDT']),

@@ -89,6 +89,16 @@ export const TermsBody = Type.Object(
   { additionalProperties: false },
 );
 
+export const QuoteQuery = Type.Object(
+  {
+    symbol,
+    simulation: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: as the simulated book has it' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export const SymbolsQuery = Type.Object(
   {
     ...page,

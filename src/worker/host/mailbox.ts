@@ -11,7 +11,7 @@ import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
-import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from '../lane/enquiries.ts';
+import type { Quoted, Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from '../lane/enquiries.ts';
 import type { Draft } from '../lane/plan-ahead.ts';
 import type { Placement, Pool } from './pool.ts';
 import type { Roster } from './roster.ts';
@@ -39,6 +39,10 @@ export interface Work {
   balance: {
     request: { accountId: AccountId; simulation?: boolean; version?: number };
     answer: { readonly balance: Balance } | Unavailable;
+  };
+  quote: {
+    request: { accountId: AccountId; symbol: string; simulation: boolean; version?: number };
+    answer: Quoted | Unavailable;
   };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */

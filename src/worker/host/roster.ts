@@ -30,10 +30,10 @@ export interface HostState {
   readonly knows?: readonly Knowledge[];
 }
 
-/** What a worker must know of an order, or it must not have it. */
-export type Knowledge = 'protection' | 'sizes' | 'resting';
+/** What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer. */
+export type Knowledge = 'protection' | 'sizes' | 'resting' | 'quotes';
 /** Of this version. */
-export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting'];
+export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting', 'quotes'];
 
 export interface Roster {
   /** Asks, where this process has not heard of the host. */

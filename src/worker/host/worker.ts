@@ -19,6 +19,7 @@ import {
   type Reset,
   readBalance,
   readPositions,
+  readQuote,
   resetSimulation,
   searchSymbols,
   type Unavailable,
@@ -281,14 +282,13 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return reading(request, () => searchSymbols({ ...deps, connections }, request.accountId, request));
       case 'balance':
         return reading(request, () => readBalance(connections, request));
+      case 'quote':
+        return reading(request, () => readQuote(connections, request));
       case 'plan': {
         const { accountId, draft, isProof } = request;
+        const { signal } = stopping;
         const unsettled = () => orders.unsettled(user, accountId);
-        const besides = async () => ({
-          trades: await books.asOfNow(draft),
-          unsettled,
-          signal: stopping.signal,
-        });
+        const besides = async () => ({ trades: await books.asOfNow(draft), unsettled, signal });
         const plan = () => answerPlan({ ...execution, judge: foresee }, request, besides);
         // What is proven is for an order, or for what one has made of the position.
         return asking(accountId, () => (isProof ? plan() : readings.asReader(plan)));

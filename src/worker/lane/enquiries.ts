@@ -9,6 +9,7 @@ import {
   CredentialsRejected,
   type Instrument,
   type Position,
+  type Quote,
 } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
@@ -83,6 +84,29 @@ export async function readBalance(
 ): Promise<{ readonly balance: Balance } | Unavailable> {
   try {
     return { balance: await connections.use({ accountId, simulation }, (broker) => broker.balance()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** What an instrument costs now, as its broker calls it; null: there is none of that name. */
+export interface Quoted {
+  readonly quote: (Quote & { readonly symbol: string }) | null;
+}
+
+export async function readQuote(
+  connections: Connections,
+  {
+    symbol,
+    ...target
+  }: { readonly accountId: AccountId; readonly simulation: boolean; readonly symbol: string },
+): Promise<Quoted | Unavailable> {
+  try {
+    return await connections.use(target, async (broker) => {
+      const instrument = await broker.resolve(symbol);
+      if ('rejection' in instrument) return { quote: null };
+      return { quote: { symbol: instrument.symbol, ...(await broker.quote(instrument)) } };
+    });
   } catch (fault) {
     return unavailable(fault);
   }

@@ -1,15 +1,14 @@
 // The webhook: where alerts go, what proves them, and which of them are taken.
 
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { CopyMark } from '../../parts/copy.tsx';
 import { Section } from '../../parts/page.tsx';
-import { MASKED } from '../../parts/settings/message.ts';
 import { plain, readNumber, readOptional } from '../../parts/settings/numbers.ts';
 import { Row } from '../../parts/settings/row.tsx';
 import styles from '../../parts/settings/settings.module.css';
 import { Sure } from '../../parts/settings/sure.tsx';
+import { WebhookAddress, WebhookSecret } from '../../parts/settings/webhook.tsx';
 import { keep, of, useChange, useSecret } from './change.ts';
 import { FieldRow } from './row.tsx';
 import { AllowedSymbols } from './symbols.tsx';
@@ -52,99 +51,21 @@ export function Webhook({ account }: { readonly account: Account }) {
 }
 
 function Address({ account }: { readonly account: Account }) {
-  const [isAsking, setAsking] = useState(false);
   const client = useQueryClient();
-  const regenerate = useMutation({
-    mutationFn: () => read(api.POST('/trading/accounts/{id}/webhook-token', of(account.id))),
-    onSuccess(changed) {
-      keep(client, account, changed);
-      setAsking(false);
-    },
-  });
-  return (
-    <Row
-      name="Address"
-      does={
-        <button type="button" className="link" onClick={() => setAsking(true)}>
-          Regenerate…<span className="unseen"> the address</span>
-        </button>
-      }
-    >
-      <code>{account.webhook_url}</code> <CopyMark text={account.webhook_url} what="the address" />
-      {isAsking && (
-        <Sure
-          title={`A new address for ${account.name}`}
-          does="Make a new address; the present one stops"
-          mutation={regenerate}
-          onClose={() => setAsking(false)}
-        >
-          The present address stops at once: every alert that sends to it is answered with 404 until you paste
-          the new address into it. The secret stays as it is.
-        </Sure>
-      )}
-    </Row>
-  );
+  const makeAnew = async () =>
+    keep(client, account, await read(api.POST('/trading/accounts/{id}/webhook-token', of(account.id))));
+  return <WebhookAddress of={account} makeAnew={makeAnew} />;
 }
 
 function Secret({ account }: { readonly account: Account }) {
-  const [isAsking, setAsking] = useState(false);
   const client = useQueryClient();
-  const shown = useSecret(account);
-  const copied = useSecret(account);
-  const regenerate = useMutation({
-    async mutationFn() {
-      const { webhook_secret: _, ...changed } = await read(
-        api.POST('/trading/accounts/{id}/webhook-secret', of(account.id)),
-      );
-      return changed;
-    },
-    onSuccess(changed) {
-      keep(client, account, changed);
-      shown.reset();
-      setAsking(false);
-    },
-  });
+  const makeAnew = async () => {
+    const made = await read(api.POST('/trading/accounts/{id}/webhook-secret', of(account.id)));
+    const { webhook_secret: _, ...changed } = made;
+    keep(client, account, changed);
+  };
   return (
-    <Row
-      name="Secret"
-      fault={shown.error ?? copied.error}
-      does={
-        <>
-          <button
-            type="button"
-            className="link"
-            onClick={() => (shown.data === undefined ? shown.mutate() : shown.reset())}
-          >
-            {shown.data === undefined ? 'Show' : 'Hide'}
-            <span className="unseen"> the secret</span>
-          </button>
-          <button type="button" className="link" onClick={() => setAsking(true)}>
-            Regenerate…<span className="unseen"> the secret</span>
-          </button>
-        </>
-      }
-    >
-      <code>{shown.data ?? MASKED}</code>{' '}
-      <CopyMark
-        what="the secret"
-        text={async () => {
-          const secret = shown.data ?? (await copied.mutateAsync());
-          copied.reset();
-          return secret;
-        }}
-      />
-      {isAsking && (
-        <Sure
-          title={`A new secret for ${account.name}`}
-          does="Make a new secret; the present one stops"
-          mutation={regenerate}
-          onClose={() => setAsking(false)}
-        >
-          The present secret stops at once: every alert that carries it is refused, and counted as an attack,
-          until you paste the new message into it. The address stays as it is.
-        </Sure>
-      )}
-    </Row>
+    <WebhookSecret of={account} makeAnew={makeAnew} shown={useSecret(account)} copied={useSecret(account)} />
   );
 }
 

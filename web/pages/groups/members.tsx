@@ -4,7 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { signal as signalOf } from '../../api/queries.ts';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
+import { messageAgain, saidInWords } from '../../parts/last-signal.ts';
 import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { plain, readNumber } from '../../parts/settings/numbers.ts';
@@ -88,7 +90,7 @@ export function Members({ group, accounts, last }: MembersProps) {
             <th scope="col">Symbol there</th>
             <th scope="col">Enabled</th>
             <th scope="col">
-              {last?.symbol ? `A signal “${wordsOf(last)}” would now` : 'What a signal would do now'}
+              {would.said ? `A signal “${would.said}” would now` : 'What a signal would do now'}
             </th>
           </tr>
         </thead>
@@ -98,7 +100,7 @@ export function Members({ group, accounts, last }: MembersProps) {
               key={draft.id}
               draft={draft}
               account={accounts.find(({ id }) => id === draft.id)}
-              would={would(draft)}
+              would={would.of(draft)}
               onChange={(what) => set(draft.id, what)}
               onRemove={
                 shown.length > 2 ? () => setDrafts(shown.filter((each) => each.id !== draft.id)) : null
@@ -151,9 +153,6 @@ export function Members({ group, accounts, last }: MembersProps) {
     </Led>
   );
 }
-
-const wordsOf = ({ action, quantity, symbol }: Signal): string =>
-  [action, quantity ? plain(quantity) : null, symbol].filter((word) => word !== null).join(' ');
 
 interface MemberRowProps {
   readonly draft: Draft;
@@ -222,37 +221,39 @@ function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps
   );
 }
 
+interface Would {
+  /** The signal in words; null: there was none that could be sent again. */
+  readonly said: string | null;
+  readonly of: (draft: Draft) => string;
+}
+
 /** From the check: as the last signal, sent again now. Nothing is sent. */
-function useWould(group: Group, last: Signal | undefined): (draft: Draft) => string {
+function useWould(group: Group, last: Signal | undefined): Would {
+  const { data: signal } = useQuery({ ...signalOf(last?.id ?? ''), enabled: last !== undefined });
+  const message = signal?.symbol ? messageAgain(signal, new Date()) : null;
   const { data, isPending } = useQuery({
     queryKey: ['groups', 'would', group.id, group.members, last?.id ?? null],
-    enabled: last?.symbol != null && last.action !== null,
+    enabled: message !== null,
     retry: false,
     staleTime: 30_000,
     queryFn: () =>
       read(
         api.POST('/trading/groups/{id}/check', {
           ...of(group.id),
-          body: {
-            simulation: false,
-            message: JSON.stringify({
-              action: last?.action,
-              symbol: last?.symbol,
-              ...(last?.quantity ? { quantity: last.quantity } : {}),
-              timestamp: new Date().toISOString(),
-              // Whoever is logged in need not prove it; its own check is not shown.
-              secret: 'not asked for',
-            }),
-          },
+          body: { simulation: false, message: message ?? '' },
         }),
       ),
   });
-  return ({ id, enabled }) => {
-    if (!enabled) return 'nothing, exits neither';
-    if (!last?.symbol) return 'its first signal is yet to come';
-    const member = data?.members?.find(({ trading_account_id }) => trading_account_id === id);
-    if (!member) return isPending ? '…' : 'save it to see';
-    if (member.error) return `be refused: ${member.error.detail}`;
-    return member.plan?.error?.message ?? member.plan?.text ?? 'trade nothing';
+  return {
+    said: signal && message !== null ? saidInWords(signal) : null,
+    of({ id, enabled }) {
+      if (!enabled) return 'nothing, exits neither';
+      if (!last) return 'its first signal is yet to come';
+      if (signal && message === null) return 'its next signal is yet to come';
+      const member = data?.members?.find(({ trading_account_id }) => trading_account_id === id);
+      if (!member) return isPending ? '…' : 'save it to see';
+      if (member.error) return `be refused: ${member.error.detail}`;
+      return member.plan?.error?.message ?? member.plan?.text ?? 'trade nothing';
+    },
   };
 }

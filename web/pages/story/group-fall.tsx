@@ -2,19 +2,16 @@
 
 import { Held } from '../../parts/figures.tsx';
 import { positionAfter } from '../../parts/happened.ts';
-import { counted, figure } from '../../parts/numbers.ts';
+import { counted } from '../../parts/numbers.ts';
+import { Fall, FallRow, placeUpTo, Swatch, seconds } from './fall.tsx';
 import type { MemberStory } from './group-story.tsx';
-import { ticksOf } from './steps.ts';
-import styles from './story.module.css';
-
-const ZERO = 2;
-const RIGHT = 96;
 
 interface Bar {
+  readonly key: string;
   readonly name: string;
   readonly from: number;
   readonly at: number;
-  readonly isTheirs: boolean;
+  readonly whose: 'ours' | 'theirs';
   readonly position: number | null;
 }
 
@@ -29,79 +26,59 @@ export function GroupFall({ stories }: { readonly stories: readonly MemberStory[
       const name = account?.name ?? 'deleted account';
       return answered === undefined
         ? []
-        : [{ name, from: queued, at: answered, isTheirs: true, position: positionAfter(order) }];
+        : [
+            {
+              key: order.order_id,
+              name,
+              from: queued,
+              at: answered,
+              whose: 'theirs',
+              position: positionAfter(order),
+            },
+          ];
     })
     .toSorted((a, b) => a.at - b.at);
   const bars: readonly Bar[] = [
-    { name: 'Arrived, checked once for the group', from: 0, at: validated, isTheirs: false, position: null },
     {
+      key: 'arrived',
+      name: 'Arrived, checked once for the group',
+      from: 0,
+      at: validated,
+      whose: 'ours',
+      position: null,
+    },
+    {
+      key: 'judged',
       name: `Judged, ${counted(accepted.length, 'order')} committed together`,
       from: validated,
       at: queued,
-      isTheirs: false,
+      whose: 'ours',
       position: null,
     },
     ...members,
   ];
   const end = Math.max(1, ...bars.map(({ at }) => at));
-  const place = (ms: number): number => ZERO + (ms / end) * (RIGHT - ZERO);
+  const place = placeUpTo(end);
   return (
-    <section className={`section ${styles.fall}`}>
-      <header>
-        <h2>{figure(end)} ms from arrival to the last answer</h2>
-        <span className={styles.key}>
-          <span>
-            <i className={`${styles.swatch} ${styles.ours}`} />
-            once for all
-          </span>
-          <span>
-            <i className={`${styles.swatch} ${styles.theirs}`} />
-            each member and its broker
-          </span>
-        </span>
-      </header>
-      <table className={`table dense ${styles.steps}`}>
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col" className="num">
-              At, ms
-            </th>
-            <th scope="col" className="num">
-              Took, ms
-            </th>
-            <th scope="col" className="num">
-              Position
-            </th>
-            <th scope="col" className={styles.bars}>
-              <span className="unseen">Bar</span>
-              <span className={styles.ticks} aria-hidden="true">
-                {ticksOf(end).map((tick) => (
-                  <i key={tick} style={{ left: `${place(tick)}%` }}>
-                    {figure(tick)}
-                  </i>
-                ))}
-              </span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map(({ name, from, at, isTheirs, position }) => (
-            <tr key={name}>
-              <td title={name}>{name}</td>
-              <td className="num">{figure(at)}</td>
-              <td className="num">{figure(at - from)}</td>
-              <td className="num">{position !== null && <Held position={position} />}</td>
-              <td className={styles.bars}>
-                <span
-                  className={`${styles.bar} ${isTheirs ? styles.theirs : styles.ours}`}
-                  style={{ left: `${place(from)}%`, width: `${place(at) - place(from)}%` }}
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Fall
+      title={`${seconds(end)} from arrival to the last answer`}
+      legend={
+        <>
+          <Swatch whose="ours">once for all</Swatch>
+          <Swatch whose="theirs">each member and its broker</Swatch>
+        </>
+      }
+      end={end}
+      place={place}
+    >
+      {bars.map(({ key, position, ...bar }) => (
+        <FallRow
+          key={key}
+          {...bar}
+          place={place}
+          position={position !== null && <Held position={position} />}
+        />
+      ))}
+    </Fall>
   );
 }

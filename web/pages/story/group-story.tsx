@@ -11,14 +11,17 @@ import { Held, Unreal } from '../../parts/figures.tsx';
 import { refusedFor } from '../../parts/group-words.ts';
 import { positionAfter } from '../../parts/happened.ts';
 import { Mark } from '../../parts/marks.tsx';
-import { counted, figure, signed, unrealOf } from '../../parts/numbers.ts';
+import { figure, signed, unrealOf } from '../../parts/numbers.ts';
 import { useOver } from '../../parts/over.tsx';
 import { Section, useTitle } from '../../parts/page.tsx';
+import { isResting, whereInWords } from '../../parts/resting/words.ts';
 import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
-import { clockTime, dayOf } from '../../parts/when.tsx';
+import { countedInWords } from '../../parts/sizes.ts';
+import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import { Checks } from './checks.tsx';
 import { GroupFall } from './group-fall.tsx';
+import { groupHeadline, sameThere } from './group-headline.ts';
 import styles from './group-story.module.css';
 import type { SignalRecord } from './headline.ts';
 import { Message } from './message.tsx';
@@ -54,7 +57,8 @@ export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
     order: orders[index]?.data ?? null,
   }));
   const nameOf = (id: string) => accounts?.find((each) => each.id === id)?.name ?? 'a deleted account';
-  const headline = headlineOf(signal, nameOf);
+  const read = stories.flatMap(({ order }) => order ?? []);
+  const headline = groupHeadline(signal, read, nameOf);
   useTitle(headline.lead);
   const date = new Date(signal.arrived_at);
   const ends = stories.flatMap(({ order }) => order?.trace.answered ?? []);
@@ -100,7 +104,7 @@ export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
         <Section title="Members" more={<span className="quiet">one commit; from there each for itself</span>}>
           <div className={styles.members}>
             {stories.map((story) => (
-              <MemberPart key={story.member.trading_account_id} signal={signal} story={story} />
+              <MemberPart key={story.member.trading_account_id} signal={signal} story={story} group={group} />
             ))}
           </div>
         </Section>
@@ -114,40 +118,13 @@ export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
   );
 }
 
-const DONE: Readonly<Record<string, string>> = { buy: 'Bought', sell: 'Sold', close: 'Closed' };
-
-function headlineOf(
-  { orders, outcome, action, symbol, detail }: SignalRecord,
-  nameOf: (id: string) => string,
-): { readonly lead: string; readonly rest: string } {
-  const what = symbol ?? 'the signal';
-  if (outcome === 'refused')
-    return { lead: `Refused: ${action ?? 'a signal'} ${symbol ?? ''}`.trim(), rest: detail ?? '' };
-  if (outcome === 'sync') return { lead: `Reported where it stands in ${what}`, rest: '' };
-  const refused = orders.filter(({ code }) => code !== null);
-  const taken = orders.length - refused.length;
-  const lead = `${DONE[action ?? ''] ?? `Sent ${action}`} ${what} on ${
-    refused.length === 0
-      ? `all ${counted(orders.length, 'account')}`
-      : `${taken} of ${counted(orders.length, 'account')}`
-  }`;
-  const [first, ...others] = refused;
-  if (!first) return { lead, rest: '' };
-  const more = others.length > 0 ? `, and ${counted(others.length, 'other')}` : '';
-  return {
-    lead,
-    rest: `${nameOf(first.trading_account_id)}${more} refused it, ${inside(refusedFor(first))}`,
-  };
-}
-
-const inside = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
-
 interface MemberPartProps {
   readonly signal: SignalRecord;
   readonly story: MemberStory;
+  readonly group: Schemas['Group'] | undefined;
 }
 
-function MemberPart({ signal, story: { member, account, order } }: MemberPartProps) {
+function MemberPart({ signal, story: { member, account, order }, group }: MemberPartProps) {
   const unreal = unrealOf(order ?? { ...signal, real_money: false }, account);
   const name = account?.name ?? 'deleted account';
   return (
@@ -160,9 +137,9 @@ function MemberPart({ signal, story: { member, account, order } }: MemberPartPro
         </small>
       </h3>
       {member.code !== null ? (
-        <Refusal member={member} account={account} signal={signal} />
+        <Refusal member={member} account={account} signal={signal} group={group} />
       ) : order ? (
-        <Facts order={order} signal={signal} />
+        <Facts order={order} />
       ) : (
         <p className="quiet">{member.order_id === null ? 'Said where it stands.' : 'Being read.'}</p>
       )}
@@ -170,22 +147,16 @@ function MemberPart({ signal, story: { member, account, order } }: MemberPartPro
   );
 }
 
-function Facts({ order, signal }: { readonly order: Order; readonly signal: SignalRecord }) {
+function Facts({ order }: { readonly order: Order }) {
   const after = positionAfter(order);
-  const { sizing, protection } = order;
+  const { protection } = order;
+  const rests = isResting(order);
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     ['Status', <SignalStatus key="status" status={order.status} />],
     ['Symbol there', order.symbol],
-    [
-      'Quantity',
-      sizing && signal.quantity !== null ? (
-        <>
-          {figure(sizing.asked)} × {figure(sizing.factor)} = <b>{figure(sizing.units ?? 0)}</b>
-        </>
-      ) : (
-        <b key="quantity">{figure(order.quantity)}</b>
-      ),
-    ],
+    ['Quantity', quantityOf(order)],
+    ['Waits for', rests ? whereInWords(order) : null],
+    ['Until', rests && order.expires_at !== null ? <When at={order.expires_at} key="until" /> : null],
     [
       'Was, now',
       order.position_before === null || after === null ? null : (
@@ -224,18 +195,37 @@ function Facts({ order, signal }: { readonly order: Order; readonly signal: Sign
   );
 }
 
+/** "0.4 × 0.5 = 0.2", "3,000 in money × 0.5 = 8.3"; a close has none of its own. */
+function quantityOf({ sizing, quantity, quantity_type }: Order): React.ReactNode {
+  if (!sizing) return quantity === 0 ? null : <b>{figure(quantity)}</b>;
+  const { asked, factor, units } = sizing;
+  return (
+    <span title={sizing.text ?? undefined}>
+      {countedInWords(asked, quantity_type)}
+      {factor !== 1 && ` × ${figure(factor)}`}
+      {units !== null && (
+        <>
+          {quantity_type === 'units' ? ' = ' : ', '}
+          <b>{figure(units)}</b>
+        </>
+      )}
+    </span>
+  );
+}
+
 interface RefusalProps {
+  readonly group: Schemas['Group'] | undefined;
   readonly member: MemberOrder;
   readonly account: Account | undefined;
   readonly signal: SignalRecord;
 }
 
 /** With the one way on. It is never sent again. */
-function Refusal({ member, account, signal }: RefusalProps) {
+function Refusal({ member, account, signal, group }: RefusalProps) {
   const [isAsking, setAsking] = useState(false);
   const { openTrade } = useOver();
-  const { action, quantity, symbol } = signal;
-  const canTrade = account && symbol && quantity && (action === 'buy' || action === 'sell');
+  const own = group?.members.find(({ trading_account_id: id }) => id === account?.id);
+  const same = account ? sameThere(signal, account, own) : null;
   return (
     <div className={styles.refusal}>
       <p>
@@ -259,16 +249,12 @@ function Refusal({ member, account, signal }: RefusalProps) {
       )}
       <p className="quiet">
         This signal is not sent later.
-        {canTrade && (
+        {same && (
           <>
             {' '}
             To hold the same there:{' '}
-            <button
-              type="button"
-              className="link"
-              onClick={() => openTrade({ accountId: account.id, symbol, action, quantity })}
-            >
-              {action} {figure(quantity)} {symbol} now
+            <button type="button" className="link" onClick={() => openTrade(same)}>
+              {same.action} {countedInWords(same.quantity, same.counts ?? 'units')} {same.symbol} now
             </button>
           </>
         )}

@@ -42,6 +42,8 @@ export interface Understood {
   readonly prev_strategy_position: number | null;
   readonly price: number | null;
   readonly signal_time: string | null;
+  /** What it asks for about protection; absent: nothing. */
+  readonly protection?: object;
 }
 export const understoodOf = ({ understood }: SignalRecord): Understood | null =>
   understood as unknown as Understood | null;

@@ -2,9 +2,9 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { order as orderOf } from '../../api/queries.ts';
+import { order as orderOf, signal as signalOf } from '../../api/queries.ts';
 import { NoStory } from './no-story.tsx';
-import { aroundOrder, signalOf } from './queries.ts';
+import { aroundOrder } from './queries.ts';
 import { Story } from './story.tsx';
 import { whileUnderWay } from './under-way.ts';
 

@@ -3,12 +3,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
 
-export const signalOf = (id: string) =>
-  queryOptions({
-    queryKey: ['signals', 'one', id],
-    queryFn: () => read(api.GET('/trading/signals/{id}', { params: { path: { id } } })),
-  });
-
 /** Where an order came from, and its neighbours in the same book. */
 export const aroundOrder = (id: string) =>
   queryOptions({

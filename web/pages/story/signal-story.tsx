@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { order as orderOf } from '../../api/queries.ts';
+import { order as orderOf, signal as signalOf } from '../../api/queries.ts';
 import { GroupStory } from './group-story.tsx';
 import { NoStory } from './no-story.tsx';
-import { signalOf } from './queries.ts';
 import { Story } from './story.tsx';
 import { whileUnderWay } from './under-way.ts';
 

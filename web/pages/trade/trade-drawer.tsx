@@ -175,8 +175,8 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
           )}
           {draft.dropsProtection && opens && Object.keys(sentOf(fields.protection)).length === 0 && (
             <Verdict mark="act" isAct>
-              The entry that this one replaces asked for a stop or a target. They are not carried over: enter
-              them again under “Stop, target and more”.
+              What this entry takes the place of asked for a stop or a target. They are not carried over:
+              enter them again under “Stop, target and more”.
             </Verdict>
           )}
         </ul>
