@@ -694,6 +694,12 @@ describe('what the worker is asked', () => {
       cursor = page.next_cursor;
     }
     assert.deepEqual(paged, all);
+    // Symbol before name, beginning before middle; what it is quoted in is not meant.
+    const found = async (query: string) => (await read(query)).items.map(({ symbol }) => symbol);
+    assert.deepEqual(await found('?q=eth'), ['ETHUSDT']);
+    assert.deepEqual(await found('?q=BINANCE:ETHUSDT.P'), ['ETHUSDT']);
+    assert.deepEqual(await found('?q=es'), ['ES1!', 'MES1!', 'TSLA', 'TXF1!']);
+    assert.deepEqual(await found('?q=es&limit=1&cursor=MES1!'), ['TSLA']);
     assert.deepEqual((await read('?q=%00')).items, []);
     for (const query of ['?limit=0', `?q=${'x'.repeat(65)}`, '?symbol=BTC', '?q=a&q=b'])
       assert.equal((await world.as(trader, 'GET', urlOf(trader, `/symbols${query}`))).status, 400, query);

@@ -38,7 +38,7 @@ export const balance = (id: string) =>
     ...ASKED_OF_BROKERS,
   });
 
-/** What can be traded under a name that begins like this, or is described like it. */
+/** What can be traded under a name like this, the likeliest first. Of a few pages' worth those that the account knows are picked. */
 export const symbols = (id: string, q: string) =>
   queryOptions({
     queryKey: ['symbols', id, q],
@@ -46,7 +46,7 @@ export const symbols = (id: string, q: string) =>
       through(signal, () =>
         read(
           api.GET('/trading/accounts/{id}/symbols', {
-            params: { path: { id }, query: { limit: 8, ...(q ? { q } : {}) } },
+            params: { path: { id }, query: { limit: 50, ...(q ? { q } : {}) } },
             signal,
           }),
         ),

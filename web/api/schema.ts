@@ -200,6 +200,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 "status"?: "queued" | "executing" | "placed" | "partially_filled" | "filled" | "done" | "cancelled" | "failed" | "rejected" | "expired" | "unknown";
 "source"?: "webhook" | "dashboard" | "protection";
 "symbol"?: string;
+"instrument"?: string;
 "simulation"?: boolean;
 "search"?: string;
 "from"?: string;
@@ -674,6 +675,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 "real_money"?: boolean;
 "code"?: string;
 "symbol"?: string;
+"instrument"?: string;
 "from"?: string;
 "to"?: string; };
 "path"?: never;

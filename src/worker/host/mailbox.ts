@@ -5,13 +5,14 @@
 
 import type { Balance, Position } from '../../broker/broker.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
+import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
-import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from '../lane/enquiries.ts';
+import type { Reset, SymbolPage, Unavailable, Verdict } from '../lane/enquiries.ts';
 import type { Draft } from '../lane/plan-ahead.ts';
 import type { Placement, Pool } from './pool.ts';
 import type { Roster } from './roster.ts';
@@ -40,7 +41,7 @@ export interface Work {
     request: { accountId: AccountId; simulation?: boolean; version?: number };
     answer: { readonly balance: Balance } | Unavailable;
   };
-  symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
+  symbols: { request: { accountId: AccountId } & InstrumentSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */
   plan: {
     request: { accountId: AccountId } & Draft;

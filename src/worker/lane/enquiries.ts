@@ -11,6 +11,7 @@ import {
   type Position,
 } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
+import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import { keyOf, type Order, type OrderError, openLeg } from '../../domain/orders/order.ts';
 import type { Connections } from '../line/connections.ts';
@@ -36,13 +37,6 @@ export type Verdict =
   | { readonly unfit: string }
   | { readonly unreadable: true }
   | Unavailable;
-
-export interface SymbolSearch {
-  readonly query: string;
-  /** The last symbol of the page before. */
-  readonly after: string | null;
-  readonly limit: number;
-}
 
 export interface SymbolPage {
   readonly instruments: readonly Instrument[];
@@ -92,7 +86,7 @@ export async function readBalance(
 export async function searchSymbols(
   { connections, listings }: { readonly connections: Connections; readonly listings: Young },
   account: AccountId,
-  { query, after, limit }: SymbolSearch,
+  { query, after, limit }: InstrumentSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
     // One more than is asked for tells whether there are more.

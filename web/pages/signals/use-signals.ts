@@ -61,7 +61,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
   const had = signals.filter(({ order_id }) => order_id !== null);
   const [newest, oldest] = [had[0], had.at(-1)];
   if (!newest || !oldest) return {};
-  const { trading_account_id, symbol } = query;
+  const { trading_account_id, instrument } = query;
   const at = Date.now();
   const page = await read(
     api.GET('/trading/orders', {
@@ -72,7 +72,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
           from: oldest.arrived_at,
           to: newest.arrived_at,
           ...(trading_account_id && { trading_account_id }),
-          ...(symbol && { symbol }),
+          ...(instrument && { instrument }),
         },
       },
     }),

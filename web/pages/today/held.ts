@@ -1,6 +1,7 @@
 // Which positions stand on the page: what is in trouble first, then what is held.
 
 import type { components } from '../../api/schema.ts';
+import { spelled } from '../../parts/symbol.ts';
 
 type AccountToday = components['schemas']['AccountToday'];
 type Position = components['schemas']['Position'];
@@ -39,7 +40,7 @@ export function heldRows(
         open_profit,
         protection,
         risk,
-        trouble: troubleOf(todo, account.id, symbol),
+        trouble: troubleOf(todo, account, symbol),
       }))
       .filter(({ quantity, trouble }) => quantity !== 0 || trouble !== null),
   );
@@ -55,8 +56,15 @@ export function heldRows(
 const weight = ({ trouble }: Pick<HeldRow, 'trouble'>): number =>
   trouble === null ? TROUBLES.length : TROUBLES.indexOf(trouble);
 
-function troubleOf(todo: readonly Todo[], accountId: string, symbol: string): HeldRow['trouble'] {
-  const [worst] = todo.filter((one) => one.trading_account_id === accountId && one.symbol === symbol);
+function troubleOf(todo: readonly Todo[], account: AccountToday, symbol: string): HeldRow['trouble'] {
+  const { id, broker_name } = account;
+  // Of an order it is told as the alert spelt it.
+  const [worst] = todo.filter(
+    (one) =>
+      one.trading_account_id === id &&
+      one.symbol !== undefined &&
+      spelled(one.symbol, broker_name) === spelled(symbol, broker_name),
+  );
   switch (worst?.kind) {
     case 'dead_letter':
     case 'unknown_order':
