@@ -255,6 +255,52 @@ describe('GET /trading/overview', () => {
     assert.equal(after.since, after.last_trouble?.ended_at);
   });
 
+  test('what was closed by the kill switch is not asked for again, until the account is resumed', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { name: 'Main' });
+    await world.send(trader, step(0, 2));
+    const at = `/trading/accounts/${trader.account.id}`;
+    await world.as(trader, 'POST', `${at}/halt`, { flatten: true });
+    const report = {
+      action: 'sync',
+      quantity: null,
+      market_position: 'long',
+      market_position_size: 2,
+    };
+    await world.send(trader, report);
+    const halted = await overview(world, trader);
+    assert.deepEqual(halted.todo, []);
+    assert.deepEqual(halted.accounts[0]?.positions, { in_sync: 0, of: 1 });
+    await world.as(trader, 'POST', `${at}/resume`, {});
+    const [missing] = (await overview(world, trader)).todo;
+    assert.equal(missing?.kind, 'drift_missing');
+  });
+
+  test('while the end of an order is not known, what is held is not known, and is in sync with nothing', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { paper: { lose_answer: true } });
+    await world.send(trader, { ...step(0, 2), symbol: 'BINANCE:BTCUSDT.P' });
+    const { accounts, todo } = await overview(world, trader);
+    assert.equal(todo[0]?.kind, 'unknown_order');
+    assert.deepEqual(accounts[0]?.positions, { in_sync: 0, of: 1 });
+    interface Position {
+      symbol: string;
+      quantity: number;
+      may_be?: number[];
+      in_sync: boolean | null;
+    }
+    const { body } = await world.as<{ items: Position[] }>(
+      trader,
+      'GET',
+      `/trading/accounts/${trader.account.id}/positions`,
+    );
+    const [position, ...others] = body.items;
+    assert.deepEqual(others, []);
+    assert.equal(position?.symbol, 'BTCUSDT');
+    assert.deepEqual(position.may_be?.toSorted(), [0, 2]);
+    assert.equal(position.in_sync, null);
+  });
+
   test('a drift says what to send: red where too much is held, amber where something is missing', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader({}, { name: 'Main' });

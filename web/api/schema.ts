@@ -2356,6 +2356,7 @@ export interface components { schemas: { "Account": { "id": string;
 "reason": string | null;
 "strategy_position": number | null;
 "in_sync": boolean | null;
+"may_be"?: (number)[];
 "last_signal_at": string | null;
 "protection": components['schemas']["PositionProtection"] | null;
 "risk": number | null;

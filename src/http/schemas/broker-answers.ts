@@ -26,7 +26,17 @@ export const Positions = Type.Object(
             text('why it is not tradable, and what to do; null: it is', ['Close it at Binance.']),
           ),
           strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
-          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
+          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true), {
+            description:
+              'true: both are the same; null: the strategy has not said, or what is held is not known',
+          }),
+          may_be: Type.Optional(
+            Type.Array(number('signed'), {
+              description:
+                'only while the end of an order is not known: all that may be held, `quantity` among it',
+              examples: [[0, -0.2]],
+            }),
+          ),
           last_signal_at: orNull(time('when the strategy last said so')),
           protection: orNull(PositionProtection, { description: 'null: nothing of ours does' }),
           risk: orNull(

@@ -23,8 +23,8 @@ const PAGE = 50;
 const MOST_EMPTY = 5;
 /** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
 const ORDERS = 200;
-/** Refused signals are no change of an order: they are asked for. */
-const ASK_AGAIN_MS = 10_000;
+/** They come with the stream; this is for when it is away. */
+const ASK_AGAIN_MS = 30_000;
 /** Many orders at once are one question. */
 const GATHER_MS = 300;
 /** Who comes back soon finds the list where it was; later, the list as it is. For so long changes of orders are kept, too. */

@@ -14,7 +14,7 @@ const MOST_ROWS = 8;
 const TROUBLES = ['unknown', 'bare', 'excess', 'missing'] as const;
 
 export interface HeldRow
-  extends Pick<Position, 'symbol' | 'quantity' | 'open_profit' | 'protection' | 'risk'> {
+  extends Pick<Position, 'symbol' | 'quantity' | 'may_be' | 'open_profit' | 'protection' | 'risk'> {
   readonly account: AccountToday;
   /** `unknown`: an order of it is; `bare`: its stop is missing; `excess` and `missing`: it is not the strategy's. */
   readonly trouble: (typeof TROUBLES)[number] | null;
@@ -33,10 +33,11 @@ export function heldRows(
 ): { readonly rows: readonly HeldRow[]; readonly more: number } {
   const found = all.flatMap(({ account, positions }) =>
     positions
-      .map(({ symbol, quantity, open_profit, protection, risk }) => ({
+      .map(({ symbol, quantity, may_be, open_profit, protection, risk }) => ({
         account,
         symbol,
         quantity,
+        ...(may_be && { may_be }),
         open_profit,
         protection,
         risk,

@@ -20,8 +20,8 @@ type Overview = Schemas['Overview'];
 type Signal = Schemas['SignalSummary'];
 
 const SHOWN = 8;
-/** Refused signals and those that trade nothing are no change of an order. */
-const ASK_MS = 10_000;
+/** They come with the stream; this is for when it is away. */
+const ASK_MS = 30_000;
 
 /** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
 const ORDERS = 20;
