@@ -59,7 +59,7 @@ await onStage('what the pages hear', async ({ stage, page, open }) => {
           stopLoss: { type: 'trailing_stop', stopPrice: 95_400 },
         }),
       );
-    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('button', { name: 'Check this message' }).click();
     const heading = page.getByRole('heading', { level: 1 });
     await heading.filter({ hasText: 'written for TradersPost, and its stop would be lost' }).waitFor();
   });
