@@ -240,7 +240,7 @@ describe('GET /trading/overview', () => {
       most_attempts: 4,
     });
     assert.equal(title, 'Is 2 BTCUSDT sold or not? On Paper the answer was lost.');
-    assert.match(detail, /to sell 2 was lost\. It is not sent again\. .* 0 of 4 looks made\.$/);
+    assert.match(detail, /to sell 2 was lost\. The order is not sent again\. .* 0 of 4 tries made\.$/);
     assert.ok(next_at);
     assert.equal(orders_today.unresolved, 1);
     assert.equal(signals_today.under_way, 1);
@@ -340,10 +340,7 @@ describe('GET /trading/overview', () => {
     ]);
     const [excess] = (await overview(world, trader)).todo;
     assert.deepEqual([excess?.kind, excess?.severity], ['drift_excess', 'risk']);
-    assert.match(
-      excess?.detail ?? '',
-      /1 BTCUSDT is held that the strategy does not know of\. Aligning sells 1/,
-    );
+    assert.match(excess?.detail ?? '', /holds 1 BTCUSDT more than its strategy\. Aligning sells 1/);
   });
 
   test('a rehearsal is no trouble', async (t) => {
@@ -427,7 +424,7 @@ describe('GET /trading/overview', () => {
     const { todo, accounts } = await overview(world, trader);
     assert.deepEqual(
       todo.map(({ kind, severity, detail }) => [kind, severity, detail]),
-      [['key_can_withdraw', 'act', 'Fillpath never does. The key can withdraw: take it off.']],
+      [['key_can_withdraw', 'act', 'Fillpath never withdraws. The key can withdraw: take it off.']],
     );
     assert.ok(accounts[0]?.credentials_since);
   });

@@ -215,7 +215,7 @@ test('the sentence on top says what would become of the message, and why', () =>
   assert.match(verdict({ understood: { action: 'sync' } }), /reports where the strategy stands/);
   const protecting = { understood: { action: 'protect' }, plan: { ...plan, legs: [] } };
   assert.match(verdict(protecting), /trades nothing, and changes what protects the position$/);
-  assert.match(verdict({ service: '3Commas' }), /written for 3Commas: it cannot be turned/);
+  assert.match(verdict({ service: '3Commas' }), /written for 3Commas: it cannot be translated/);
   const stop = {
     service: 'TradersPost',
     understood: {},

@@ -234,7 +234,7 @@ describe('a thing to do', () => {
     const unknown = todo('unknown_order', { next_at: at(15, 48) });
     const then = Date.parse(at(15, 48));
     assert.equal(nextLook(unknown, then - 18_000), 'The next in 18 s.');
-    assert.equal(nextLook(unknown, then + 500), 'The next one is being made.');
+    assert.equal(nextLook(unknown, then + 500), 'The next one is being made now.');
     assert.equal(nextLook(todo('dead_letter', { next_at: null }), then), null);
   });
 });

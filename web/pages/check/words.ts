@@ -16,11 +16,10 @@ export function verdictOn(checked: Checked): Verdict {
   const [first, ...others] = refusalsIn(checked);
   if (service !== null) {
     const matters = `This message was written for ${service}${losesStop(checked) ? ', and its stop would be lost' : ''}:`;
-    if (understood === null)
-      return { matters, rest: 'it cannot be turned into one of ours without guessing' };
+    if (understood === null) return { matters, rest: 'it cannot be translated without guessing' };
     const wrong = first?.check === 'secret' ? others[0] : first;
     return wrong
-      ? { matters, rest: `turned into one of ours, it would be refused: ${sentence(wrong.detail)}` }
+      ? { matters, rest: `translated, it would be refused: ${sentence(wrong.detail)}` }
       : {
           matters,
           rest: `the one below says ${lost.length === 0 ? 'the same in our format' : `the same in our format, with ${lost.length === 1 ? 'a difference' : `${lost.length} differences`}`}`,

@@ -109,7 +109,7 @@ export function StoryTop({ of: { signal, order }, headline, account, sentAs }: S
             </span>
           )}
           {maker && <span>{maker}</span>}
-          {order?.settled_by === 'user' && <span>what became of it, its owner said</span>}
+          {order?.settled_by === 'user' && <span>outcome recorded by its owner</span>}
           {order?.half_done && <span className="risk">closed, and not opened</span>}
           <span>
             {order ? 'order' : 'signal'} <CopyId id={order?.order_id ?? signal?.id ?? ''} />

@@ -34,7 +34,7 @@ export function brokerState({
       tone: 'act',
       words: 'refused',
       since: credentials_since,
-      why: 'The broker refuses the credentials; what gets out of a position is still tried where they were good before',
+      why: 'The broker refuses the credentials; exits are still tried with those that were good before',
     };
   const { state, at } = connection;
   if (state === 'not_known')
