@@ -7,9 +7,9 @@ import { positions, symbols } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import drawer from '../../parts/drawer.module.css';
 import { spelled } from '../../parts/symbol.ts';
+import { useSettled } from '../../parts/use-settled.ts';
 import { offered } from './offered.ts';
 import styles from './trade-drawer.module.css';
-import { useSettled } from './use-plan.ts';
 
 type Instrument = Schemas['Instrument'];
 
