@@ -2,7 +2,13 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { readBalance, readSymbols, resetSimulation, verifyAccount } from '../app/accounts/account-broker.ts';
+import {
+  readBalance,
+  readOpenOrders,
+  readSymbols,
+  resetSimulation,
+  verifyAccount,
+} from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
@@ -313,6 +319,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       resetSimulation: bind(resetSimulation),
       alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
+      readOpenOrders: bind(readOpenOrders),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

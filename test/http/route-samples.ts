@@ -196,6 +196,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/accounts/:id/simulation/positions': ofAccount(),
   'POST /trading/accounts/:id/simulation/reset': ofAccount(),
   'GET /trading/accounts/:id/balance': ofAccount(),
+  'GET /trading/accounts/:id/open-orders': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),

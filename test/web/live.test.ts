@@ -45,6 +45,17 @@ await onStage('what the pages hear', async ({ stage, page, open }) => {
     await page.getByRole('heading', { level: 1 }).filter({ hasText: '1 not known' }).waitFor();
   });
 
+  test('open orders at the broker are shown when somebody asks, ours with their story', async () => {
+    const waiting: Account = await stage.makeAccount({ name: 'Waiting' });
+    const resting = { symbol: 'SOLUSDT', action: 'buy', quantity: 3, limit_price: 1, order_type: 'entry' };
+    await stage.signal(waiting, resting);
+    await open('/positions');
+    await page.getByRole('button', { name: 'Ask the brokers' }).click();
+    const row = page.getByText(/buy 3 SOLUSDT Its story/);
+    await row.getByRole('link', { name: 'Its story' }).click();
+    await page.getByRole('heading', { level: 1, name: /Waiting to buy 3 SOLUSDT/ }).waitFor();
+  });
+
   test('Check names a stop that would be lost in its heading', async () => {
     await open('/check');
     await page

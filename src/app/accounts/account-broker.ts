@@ -4,6 +4,7 @@
 import { TRADABLE } from '../../broker/broker.ts';
 import { type Account, changeAccountAt } from '../../data/accounts/accounts.ts';
 import type { Db } from '../../data/engine/db.ts';
+import { ordersOf } from '../../data/orders/own-legs.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
@@ -21,7 +22,7 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'plan' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'openOrders' | 'plan' | 'resetSimulation';
 
 /** Nothing was ordered: what asks may ask again. */
 const AGAIN = { advice: 'Try again in a moment.' };
@@ -192,6 +193,28 @@ export async function readBalance(deps: AskDeps & { readonly db: Db }, user: Use
     equity: toNumber(equity),
     cash: toNumber(cash),
     available: toNumber(available),
+  };
+}
+
+/** Those that have not ended at the broker, whoever sent them. */
+export async function readOpenOrders(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  const { id: accountId, connectionVersion: version } = account;
+  const answer = await askWorker(deps, user, { kind: 'openOrders', accountId, version });
+  if (isDenial(answer)) return answer;
+  const orderOf = await ordersOf(deps.db.lists, user, answer.openOrders);
+  return {
+    items: answer.openOrders.map((order) => ({
+      symbol: order.symbol,
+      side: order.side,
+      quantity: toNumber(order.quantity),
+      fill_quantity: toNumber(order.fillQuantity),
+      reduce_only: order.reduceOnly,
+      broker_ref: order.brokerRef,
+      client_order_id: order.clientOrderId,
+      order_id: orderOf(order),
+    })),
   };
 }
 

@@ -3,6 +3,7 @@
 import { Type } from 'typebox';
 import { flag, number, orNull, text, time } from './parts.ts';
 import { PositionProtection } from './protection-answers.ts';
+import { oneOf } from './requests.ts';
 
 export const Positions = Type.Object(
   {
@@ -63,6 +64,29 @@ export const Balance = Type.Object(
     available: number('for new positions', 90_000),
   },
   { title: 'Balance' },
+);
+
+export const OpenOrders = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          symbol: text('as an alert can send it', ['BTCUSDT']),
+          side: oneOf(['buy', 'sell']),
+          quantity: number('how much was ordered', 0.2),
+          fill_quantity: number('how much of it is filled', 0),
+          reduce_only: flag('true: it can only close', false),
+          broker_ref: text('the broker’s own name of it', ['8801']),
+          client_order_id: orNull(text('null: none of ours, or the broker does not repeat it', ['fe1a2b'])),
+          order_id: orNull(text('of ours', ['019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10']), {
+            description: 'null: it is none of ours',
+          }),
+        },
+        { title: 'OpenOrder' },
+      ),
+    ),
+  },
+  { title: 'OpenOrders' },
 );
 
 export const Instrument = Type.Object(

@@ -3,7 +3,7 @@
 // database, so a lost message loses time and nothing else. Who waits for a worker whose host is gone, or may have missed
 // the answer, asks again.
 
-import type { Balance, Position } from '../../broker/broker.ts';
+import type { Balance, OpenOrder, Position } from '../../broker/broker.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
@@ -40,6 +40,11 @@ export interface Work {
   balance: {
     request: { accountId: AccountId; simulation?: boolean; version?: number };
     answer: { readonly balance: Balance } | Unavailable;
+  };
+  /** Whoever sent them. */
+  openOrders: {
+    request: { accountId: AccountId; version?: number };
+    answer: { readonly openOrders: readonly OpenOrder[] } | Unavailable;
   };
   symbols: { request: { accountId: AccountId } & InstrumentSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */

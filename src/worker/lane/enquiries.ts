@@ -8,6 +8,7 @@ import {
   BrokerUnavailable,
   CredentialsRejected,
   type Instrument,
+  type OpenOrder,
   type Position,
 } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
@@ -60,23 +61,27 @@ export async function verifyCredentials(connections: Connections, account: Accou
   }
 }
 
-export async function readPositions(
-  connections: Connections,
-  target: { readonly accountId: AccountId; readonly simulation: boolean },
-): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
-  try {
-    return { positions: await connections.use(target, (broker) => broker.positions()) };
-  } catch (fault) {
-    return unavailable(fault);
-  }
-}
+type AtBroker =
+  | { readonly positions: readonly Position[] }
+  | { readonly balance: Balance }
+  | { readonly openOrders: readonly OpenOrder[] };
 
-export async function readBalance(
+/** What the account, or its simulated book, has at the broker. */
+export async function readAtBroker(
   connections: Connections,
-  { accountId, simulation = false }: { readonly accountId: AccountId; readonly simulation?: boolean },
-): Promise<{ readonly balance: Balance } | Unavailable> {
+  request: {
+    readonly kind: 'positions' | 'balance' | 'openOrders';
+    readonly accountId: AccountId;
+    readonly simulation?: boolean;
+  },
+): Promise<AtBroker | Unavailable> {
+  const { kind, accountId, simulation = false } = request;
   try {
-    return { balance: await connections.use({ accountId, simulation }, (broker) => broker.balance()) };
+    return await connections.use({ accountId, simulation }, async (broker): Promise<AtBroker> => {
+      if (kind === 'balance') return { balance: await broker.balance() };
+      if (kind === 'openOrders') return { openOrders: await broker.openOrders() };
+      return { positions: await broker.positions() };
+    });
   } catch (fault) {
     return unavailable(fault);
   }
