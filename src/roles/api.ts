@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import {
   readBalance,
+  readOpenOrders,
   readQuote,
   readSymbols,
   resetSimulation,
@@ -319,6 +320,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       resetSimulation: bind(resetSimulation),
       alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
+      readOpenOrders: bind(readOpenOrders),
       readQuote: bind(readQuote),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),

@@ -200,6 +200,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     params: { id: trader.account.id },
     query: '?symbol=BTCUSDT',
   }),
+  'GET /trading/accounts/:id/open-orders': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),

@@ -226,6 +226,33 @@ await onStage('the masthead', async ({ stage, visitor, page, open }) => {
       await visitor.settled();
     });
 
+  for (const width of [1280, 360])
+    test(`the search offers what it finds while somebody types, in a window of ${width} px`, async () => {
+      const account = await stage.makeAccount({ name: `Lab ${width}` });
+      await stage.signal(account, { action: 'buy', symbol: 'BINANCE:SOLUSDT.P', quantity: 2 });
+      await inWindow(width);
+      await open('/');
+      const before = await halt.boundingBox();
+      await page.keyboard.press('/');
+      await page.keyboard.type('so');
+      const found = page.getByRole('option');
+      await found.filter({ hasText: 'buy 2' }).first().waitFor();
+      assert.match((await found.first().textContent()) ?? '', /^so.*orders and signals/);
+      assert.deepEqual(await halt.boundingBox(), before, 'never over Halt');
+      assert.deepEqual(await barriers(page), []);
+      assert.deepEqual(await sideways(page), []);
+      await page.keyboard.press('ArrowDown');
+      await found.nth(1).and(page.locator('[aria-selected="true"]')).filter({ hasText: 'SOLUSDT' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/(?:positions|signals\?.*symbol=SOLUSDT.*)$/);
+      await page.keyboard.press('/');
+      await page.keyboard.type('so');
+      await found.first().waitFor();
+      await page.keyboard.press('Escape');
+      await found.first().waitFor({ state: 'hidden' });
+      assert.notDeepEqual(await words(), [], 'escape gives the pages back');
+    });
+
   test('the first step of the keyboard leads past all of it', async () => {
     await inWindow(1280);
     await open('/');

@@ -13,6 +13,14 @@ const realMoney = Type.Boolean({
     'true: only what traded real money; false: only what was simulated, or on an account that is paper or not live',
 });
 
+const instrument = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description:
+    'a symbol, in whichever spelling it was sent: with its exchange or without, and as the account’s broker takes it',
+  examples: ['BTCUSDT'],
+});
+
 export const SignalsQuery = Type.Object(
   {
     ...page,
@@ -32,6 +40,7 @@ export const SignalsQuery = Type.Object(
       Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
     ),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    instrument: Type.Optional(instrument),
     from: Type.Optional(timeOf('arrived at or after')),
     to: Type.Optional(timeOf('arrived at or before')),
   },
@@ -45,6 +54,7 @@ export const OrdersQuery = Type.Object(
     status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
     source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    instrument: Type.Optional(instrument),
     simulation: Type.Optional(
       Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
     ),

@@ -134,7 +134,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
       </p>
       {protection?.state === 'left' && (
         <p className={drawer.remark}>
-          <span className="act">Nobody looks after it now. {protection.reason}</span>
+          <span className="act">It is not being watched. {protection.reason}</span>
         </p>
       )}
       <Ladder

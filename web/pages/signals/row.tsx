@@ -12,7 +12,7 @@ import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { unitsOf } from '../../parts/sizes.ts';
-import { shortSymbol } from '../../parts/symbol.ts';
+import { spelled } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 
@@ -147,7 +147,7 @@ function Line(line: LineProps) {
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <RowLink to={to}>
-          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
+          {symbol === null ? <span className="quiet">not read</span> : spelled(symbol, account?.broker)}
         </RowLink>
       </td>
       <td className={styles.status}>
