@@ -166,6 +166,9 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       return sign(still) === 0 ? null : `is filled with ${filled}, and left ${still}`;
     }
     if (taken.length > 0 || isRefused) return null;
+    // What it had to close was closed before its entry was sent.
+    if (isEntry && legs.some(({ leg, client_order_id: id }) => leg === 'entry' && atExchange.has(id)))
+      return null;
     // A reversal whose close is not filled in time is aborted, whatever became of the close.
     if (isEntry && `${code}` === 'reversal_timeout') return null;
     // It would stand where the market is already.
