@@ -82,11 +82,7 @@ describe('an entry that rests and was given up', () => {
 });
 
 test('what was given up and has ended since is no dead letter any more, whoever has seen its end', async (t) => {
-  const clock = settableClock();
-  const broker = scriptedBroker(t);
-  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {} });
-  const trader = await world.makeTrader();
-  broker.fills = 'later';
+  const { clock, broker, world, trader } = await scriptedDesk(t);
   const { body } = await world.send(trader, { quantity: 2 });
   broker.settle(broker.ledger[0], 'partially_filled', '1');
   const isGivenUp = async () => {

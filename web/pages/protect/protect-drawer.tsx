@@ -8,10 +8,10 @@ import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts, brokers } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
+import type { ProtectDraft } from '../../parts/drafts.ts';
 import drawer from '../../parts/drawer.module.css';
 import { figure, Held, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
-import type { ProtectDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import {
