@@ -117,7 +117,7 @@ export const bookOf = ({ accountId, brokerName, symbol }: CountedOrder, { instru
   `${accountId} ${instrument ?? canonicalSymbol(brokerName, symbol)}`;
 
 /** 1 for a leg that was sent before it was noted. */
-export const unitValueOf = ({ unitValue }: Pick<Leg, 'unitValue'>): Decimal => unitValue ?? ONE;
+const unitValueOf = ({ unitValue }: Pick<Leg, 'unitValue'>): Decimal => unitValue ?? ONE;
 
 /** What so many are worth at the leg's price, in the account's currency. */
 export const worthOf = (quantity: Decimal, price: Decimal, leg: Pick<Leg, 'unitValue'>): Decimal =>

@@ -59,8 +59,6 @@ interface Run {
   readonly profit: Decimal;
 }
 
-export type TradeFigures = ReturnType<ReturnType<typeof openFigures>['read']>;
-
 /** Of trades as they were closed; days and hours are those of the zone. */
 export function openFigures(zone: string) {
   const clock = clockOf(zone);
@@ -144,6 +142,8 @@ export function openFigures(zone: string) {
       if (worst === null || compare(profit, worst) < 0) worst = profit;
       countRun(trade);
     },
+    /** Of all that were taken, to the last digit. */
+    sum: (): Decimal => sums.all.profit,
     read() {
       const { all, known, wins, losses } = sums;
       const isEnough = known.trades >= ENOUGH_TRADES;
