@@ -2753,6 +2753,7 @@ export interface components { schemas: { "Account": { "id": string;
 "profit": number; };
 "TradesSummary": { "currency": string | null;
 "currencies": (components['schemas']["TradesCurrency"])[];
+"real_money": boolean | null;
 "tz": string;
 "enough_trades": number;
 "trades": number;

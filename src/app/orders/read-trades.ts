@@ -64,13 +64,15 @@ export async function readTradesSummary(
   const currencies = new Map<string, ReturnType<typeof openFigures>>();
   const trades = new Map<string, number>();
   const before = new Map<string, Decimal>();
+  const accounts = new Map<string, Set<AccountId>>();
   const counted = await countTrades(db.lists, user, filter, async (closed) => {
     for (const trade of await withStrategies(db.lists, closed)) {
-      const { currency, strategy, earned } = trade;
+      const { currency, strategy, earned, accountId } = trade;
       if (filter.strategy !== undefined && strategy !== filter.strategy) continue;
       const figures = currencies.get(currency) ?? openFigures(zone);
       currencies.set(currency, figures);
       figures.take(trade);
+      accounts.set(currency, (accounts.get(currency) ?? new Set()).add(accountId));
       trades.set(currency, (trades.get(currency) ?? 0) + 1);
       before.set(currency, add(before.get(currency) ?? ZERO, earned.before));
     }
@@ -87,9 +89,12 @@ export async function readTradesSummary(
   const ofOpen = open.reduce<Decimal>((sum, { earned }) => add(sum, earned.within), ZERO);
   const earnedBefore = before.get(currency ?? '') ?? ZERO;
   const foreign = counted.foreignFees(currency ?? '');
+  const owners = accounts.get(currency ?? '') ?? NONE;
+  const real = filter.simulation ? NONE : await realMoneyAmong(db.lists, owners);
   return {
     currency,
     currencies: byTrades.map(([name, count]) => ({ currency: name, trades: count })),
+    real_money: owners.size === 0 || (real.size > 0 && real.size < owners.size) ? null : real.size > 0,
     tz: zone,
     enough_trades: ENOUGH_TRADES,
     ...figures.read(),

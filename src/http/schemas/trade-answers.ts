@@ -88,6 +88,12 @@ export const TradesSummary = Type.Object(
       ),
       { description: 'that of most trades first' },
     ),
+    real_money: orNull(
+      flag(
+        'true: all of it is real money; false: none; null: both are added up here, or there is nothing',
+        true,
+      ),
+    ),
     tz: text('the time zone of its days and hours', ['UTC']),
     enough_trades: count('from so many on there are ratios', 20),
     ...sums,
