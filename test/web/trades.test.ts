@@ -120,12 +120,16 @@ await onStage('Trades', async ({ stage, visitor, page, open }) => {
     await page.waitForURL(/from=2026-01-02/);
   });
 
-  test('a trade that is closed while one looks on is there by itself', async () => {
+  test('a trade that is closed while one looks on is counted by itself, and shown when one likes', async () => {
     await open('/trades');
     await heading.filter({ hasText: 'of 21 trades' }).waitFor();
     await trade(100, 101, 'Breakout');
     await heading.filter({ hasText: 'of 22 trades' }).waitFor();
+    // What one looks at does not move by itself.
+    assert.equal(await rows.filter({ has: page.getByRole('link') }).count(), 21);
+    await page.getByRole('button', { name: 'Show 1 new' }).click();
     await rows.nth(21).waitFor();
+    assert.equal(await page.getByRole('button', { name: /new$/ }).count(), 0);
   });
 
   test('it is reached and read by the keyboard', async () => {

@@ -1,7 +1,8 @@
 // The trades one by one, the last one first.
 
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
@@ -18,9 +19,16 @@ import { heldInWords, type Summary, type Trade } from './words.ts';
 
 type Page = Schemas['TradePage'];
 
-function useTrades(asked: Asked, currency: string | null) {
+interface Seen {
+  readonly count: number;
+  readonly profit: number;
+}
+
+/** `seen`: what it was read with. Nobody's rows move until they say so, and nothing is counted anew with each order. */
+function useTrades(asked: Asked, currency: string | null, seen: Seen) {
   return useInfiniteQuery({
-    queryKey: ['trades', 'list', asked, currency],
+    queryKey: ['closed-trades', asked, currency, seen],
+    placeholderData: keepPreviousData,
     initialPageParam: null as string | null,
     async queryFn({ pageParam: cursor }): Promise<Page> {
       const query = { ...queryOf({ ...asked, currency }, serverNow()), ...(cursor && { cursor }) };
@@ -32,9 +40,12 @@ function useTrades(asked: Asked, currency: string | null) {
 }
 
 export function TradeList({ asked, summary }: { readonly asked: Asked; readonly summary: Summary }) {
-  const list = useTrades(asked, summary.currency);
+  const { trades: count, profit } = summary;
+  const [seen, see] = useState<Seen>({ count, profit });
+  const list = useTrades(asked, summary.currency, seen);
   const trades = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  const left = summary.trades - trades.length;
+  const left = seen.count - trades.length;
+  const fresh = count - seen.count;
   const ask = () => {
     const query = queryOf({ ...asked, currency: summary.currency }, serverNow());
     return api.GET('/trading/trades', { params: { query }, ...AS_CSV });
@@ -77,6 +88,15 @@ export function TradeList({ asked, summary }: { readonly asked: Asked; readonly 
               </tr>
             </thead>
             <tbody>
+              {(fresh !== 0 || profit !== seen.profit) && (
+                <tr>
+                  <td colSpan={10} className={styles.fresh}>
+                    <button type="button" className="link" onClick={() => see({ count, profit })}>
+                      {fresh > 0 ? `Show ${figure(fresh)} new` : 'Show what has changed'}
+                    </button>
+                  </td>
+                </tr>
+              )}
               {trades.map((trade) => (
                 <Row key={trade.id} trade={trade} />
               ))}

@@ -7,6 +7,7 @@ import { api, read } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts as accountsQuery } from '../../api/queries.ts';
 import { Unreal } from '../../parts/figures.tsx';
+import { money } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { type Asked, askedOf, longDay, queryOf, searchOf, spanOf } from './asked.ts';
@@ -121,7 +122,7 @@ function Told({ answer: { asked, summary }, filters, children }: ToldProps) {
         <div className={isUnreal ? `${styles.body} hatched` : styles.body}>
           <Figures summary={summary} />
           <Equity summary={summary} first={first} last={last} />
-          <TradeList asked={asked} summary={summary} />
+          <TradeList key={JSON.stringify(asked)} asked={asked} summary={summary} />
           <Days days={summary.days} asked={asked} first={first} last={last} zone={ZONE} />
           <div className={styles.thirds}>
             <ByName
@@ -155,7 +156,7 @@ function proofOf(realised: NonNullable<Summary['realised']>, currency: string | 
   const { open_trades, earned_before, foreign_fees } = realised;
   if (open_trades === 0 && earned_before === 0 && foreign_fees === 0)
     return 'the sum of these trades is the realised profit, to the last digit';
-  return `with what positions earned that are not closed, ${realised.realised} ${currency ?? ''} realised in this time`;
+  return `${money(realised.realised)} ${currency ?? ''} realised in this time, with what was earned by what is not closed`;
 }
 
 /** Says what will stand here, and does the next step. */
