@@ -15,7 +15,7 @@ import { RowLink } from '../../parts/row-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Asked, queryOf } from './asked.ts';
 import styles from './trades.module.css';
-import { heldInWords, type Summary, type Trade } from './words.ts';
+import { averagePrice, heldInWords, type Summary, type Trade } from './words.ts';
 
 type Page = Schemas['TradePage'];
 
@@ -134,8 +134,8 @@ function Row({ trade }: { readonly trade: Trade }) {
         <Unreal word={word} />
       </td>
       <td className={`num ${styles.prices}`}>
-        {figure(entry_price)} <span className="quiet">→</span>{' '}
-        {exit_price === null ? <span className="quiet">not known</span> : figure(exit_price)}
+        {averagePrice(entry_price)} <span className="quiet">→</span>{' '}
+        {exit_price === null ? <span className="quiet">not known</span> : averagePrice(exit_price)}
       </td>
       <td className={`num ${styles.profit}`}>{money(trade.profit)}</td>
       <td className={`num ${styles.wide}`}>

@@ -11,7 +11,7 @@ import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './trades.module.css';
-import { endInWords, fillInWords, heldInWords } from './words.ts';
+import { averagePrice, endInWords, fillInWords, heldInWords } from './words.ts';
 
 type Story = Schemas['TradeStory'];
 
@@ -71,7 +71,8 @@ function Told({ trade }: { readonly trade: Story }) {
             )}
           </span>
           <span>
-            {figure(trade.entry_price)} → {trade.exit_price === null ? 'not known' : figure(trade.exit_price)}
+            {averagePrice(trade.entry_price)} →{' '}
+            {trade.exit_price === null ? 'not known' : averagePrice(trade.exit_price)}
           </span>
           {strategy && (
             <span>
@@ -126,7 +127,7 @@ function Told({ trade }: { readonly trade: Story }) {
                 </td>
                 <td className={styles.did}>{fillInWords(fill)}</td>
                 <td className="num" data-head="price">
-                  {fill.price === null ? <span className="quiet">not known</span> : figure(fill.price)}
+                  {fill.price === null ? <span className="quiet">not known</span> : averagePrice(fill.price)}
                 </td>
                 <td className={`num ${styles.maybe}`} data-head="asked for">
                   {fill.asked_price !== null && figure(fill.asked_price)}

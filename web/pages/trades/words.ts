@@ -34,6 +34,9 @@ export function answerOf(summary: Summary, asked: Asked): { readonly said: strin
   return { said: lost === 0 ? `${said},` : said, rest: lost === 0 ? 'none lost' : '' };
 }
 
+/** Of an average price no more digits than any instrument has. */
+export const averagePrice = (value: number): string => figure(Number(value.toPrecision(9)));
+
 /** A ratio to its hundredth. */
 export const factor = (value: number): string => value.toFixed(2);
 export const percent = (part: number): string => `${(part * 100).toFixed(1)} %`;
