@@ -160,6 +160,8 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'POST /trading/protections/:id/look': protection,
   'POST /trading/protections/:id/resume': leftProtection,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
+  'GET /trading/trades/summary': () => ({ query: '?simulation=true' }),
+  'GET /trading/trades/:id': order,
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),
   'GET /trading/accounts/:id': ofAccount(),

@@ -28,7 +28,13 @@ export function useOrderChanges(hear: Hears): void {
 }
 
 /** What orders change besides themselves. Lists that must not move under the pointer (signals, orders) are not here. */
-const CHANGED_BY_ORDERS = [['overview'], ['performance'], ['orders', 'story'], ['groups', 'signals']];
+const CHANGED_BY_ORDERS = [
+  ['overview'],
+  ['performance'],
+  ['trades'],
+  ['orders', 'story'],
+  ['groups', 'signals'],
+];
 /** Of these the broker is asked, and it counts who asks. */
 const CHANGED_AT_BROKER = [['positions'], ['balance']];
 /** Refused signals and reports; the list itself does not move by them. */
