@@ -170,7 +170,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     if (isEntry && legs.some(({ leg, client_order_id: id }) => leg === 'entry' && atExchange.has(id)))
       return null;
     // A reversal whose close is not filled in time is aborted, whatever became of the close.
-    if (isEntry && `${code}` === 'reversal_timeout') return null;
+    if (intent.operation === 'PLACE_ENTRY_ORDER' && `${code}` === 'reversal_timeout') return null;
     // It would stand where the market is already.
     if (isProtect(row) && code === 'invalid_protection') return null;
     if (intent.target && (code === 'superseded' || sign(leastLeft(seenAt)) === 0)) return null;
