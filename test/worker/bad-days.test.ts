@@ -571,6 +571,26 @@ describe('The kill switch', () => {
     );
   });
 
+  test('an entry that rests before its answer has come is taken back, and its order says why', async (t) => {
+    const broker = scriptedBroker(t, { timeInForce: ['gtc'] });
+    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    const held = broker.hold('place', 'after');
+    const sending = world.send(trader, { quantity: 2, limit_price: 90, expires_in: 86_400 });
+    await held.reached;
+    await flatten(world, trader);
+    assert.equal(broker.ledger[0]?.state.status, 'cancelled');
+    held.release();
+    const { order_id: id } = (await sending).body;
+    const { error } = await world.eventually(
+      () => world.order(trader, id),
+      ({ status }) => status === 'cancelled',
+    );
+    assert.equal(error?.code, 'cancelled_on_request');
+    assert.match(error?.message ?? '', /kill switch/);
+  });
+
   for (const call of ['openOrders', 'cancel', 'positions'] as const)
     test(`waits for a broker that is busy for a moment, as an order does: ${call}`, async (t) => {
       const broker = scriptedBroker(t);

@@ -68,7 +68,7 @@ export async function clearEntries(
   const cancelled = new Set<string>();
   const taken = await ask(async (line) => {
     for (const ref of await takeBackWaiting(deps.taking, line, entries)) cancelled.add(ref);
-    return cancelEntries(line, { entries, cancelled, isHalted });
+    return cancelEntries(line, { entries, cancelled, isHalted, endEntry: deps.taking.endEntry });
   }).catch(inWords);
   for (const entry of entries)
     await ask((line) => line.find(queryOf(entry.leg, entry.order)))
@@ -134,6 +134,8 @@ const mayYetOpen = (entries: readonly OpenEntry[]): (readonly [string, Decimal])
     leg.side === 'sell' ? negate(leg.quantity) : leg.quantity,
   ]);
 
+const PRESSED = cancelledBy('the kill switch was pressed');
+
 /** Those that wait for a price are known by our own record: not every broker has them in its list. By the broker's own ids. */
 async function takeBackWaiting(
   taking: TakingBack,
@@ -144,7 +146,7 @@ async function takeBackWaiting(
   const waiting = entries
     .map(({ order }) => order)
     .filter(({ priced, status }) => priced && !isUnderWay(status));
-  const taken = await takeBack(taking, line, waiting, () => cancelledBy('the kill switch was pressed'));
+  const taken = await takeBack(taking, line, waiting, () => PRESSED);
   return taken.flatMap(({ order, isOver }) =>
     isOver && order.status === 'cancelled'
       ? order.legs.flatMap(({ leg, brokerRef }) => (leg === 'entry' && brokerRef !== null ? [brokerRef] : []))
@@ -158,12 +160,13 @@ interface Cancelling {
   readonly cancelled: Set<string>;
   /** It may have been trusted again meanwhile: then nothing more is taken back. */
   isHalted(): Promise<boolean>;
+  readonly endEntry: TakingBack['endEntry'];
 }
 
 /** Why some could not be taken back; one of them must not keep the rest, nor the positions, open. */
 async function cancelEntries(
   line: Line,
-  { entries, cancelled, isHalted }: Cancelling,
+  { entries, cancelled, isHalted, endEntry }: Cancelling,
 ): Promise<string | null> {
   // Where the broker does not repeat our id, ours are known by its own.
   const isOurs = ({ clientOrderId, brokerRef, side }: OpenOrder) =>
@@ -174,6 +177,9 @@ async function cancelEntries(
   for (const order of await line.openOrders()) {
     if (!isOurs(order) || cancelled.has(order.brokerRef)) continue;
     if (!(await isHalted())) return 'the account is not halted any more';
+    // One that rests before its answer has come is in nobody's record yet: why it ends is.
+    const own = entries.find(({ leg }) => leg.clientOrderId === order.clientOrderId)?.order;
+    if (own?.priced) await endEntry(own, PRESSED);
     await line.cancel(order, TAKE_BACK_MS).then(
       () => {
         cancelled.add(order.brokerRef);
