@@ -157,6 +157,11 @@ await onStage('an entry that rests', async ({ stage, visitor, page, open }) => {
     await low.waitFor();
     assert.equal(await row.count(), 2);
     await picture('account-resting');
+    // Beside its list of accounts there was no room: rows one letter wide made a page of 27,000 px.
+    await page.setViewportSize({ width: 768, height: 1000 });
+    const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+    assert.ok(height < 8_000, `a page of ${height} px`);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await pressOn(low.getByRole('button', { name: /^Move/ }));
     await drawer.getByText('Takes back first: buy 0.1 at 58,000 or better.').waitFor();
     await page.keyboard.press('Escape');
