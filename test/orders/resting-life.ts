@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import { DatabaseUnavailable, type Db, sql } from '../../src/data/engine/db.ts';
+import { DatabaseUnavailable, type Db, NotCommitted, sql } from '../../src/data/engine/db.ts';
 import { compare, decimal, ZERO } from '../../src/domain/decimal.ts';
 import { millis, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import { type Life, virtualTime } from '../virtual-time.ts';
@@ -21,7 +21,10 @@ export interface Death {
 }
 
 /** What comes, call by call; then all is well. */
-export type Fortune = Readonly<Record<Call, readonly Luck[]>>;
+export interface Fortune extends Readonly<Record<Call, readonly Luck[]>> {
+  readonly commit: readonly CommitLuck[];
+}
+export type CommitLuck = 'well' | 'refuse' | 'lose the answer';
 
 export type RestingLife = Awaited<ReturnType<typeof restingLife>>;
 
@@ -49,6 +52,8 @@ export async function restingLife(
   { ways, luck, deaths }: { ways: Ways; luck: Fortune; deaths: readonly Death[] },
 ) {
   const coming = { place: [...luck.place], cancel: [...luck.cancel], question: [...luck.question] };
+  const committing = [...luck.commit];
+  let hasOpened = false;
   const dying = [...deaths];
   const dataDir = mkdtempSync(join(tmpdir(), 'fillpath-life-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -59,6 +64,7 @@ export async function restingLife(
   const errors: string[] = [];
   /** Who has not begun has nothing to lose. */
   const hasBegun = () => {
+    hasOpened = true;
     stepsLeft = dying[0]?.steps ?? Number.POSITIVE_INFINITY;
   };
 
@@ -79,7 +85,10 @@ export async function restingLife(
         .then(async () => {
           step(time.current(), 'before');
           if (time.current()?.isDead) throw new DatabaseUnavailable('the process is dead');
+          const luck = (hasOpened && committing.shift()) || 'well';
+          if (luck === 'refuse') throw new NotCommitted('the database is away');
           const outcome = await opened.commit(unit);
+          if (luck === 'lose the answer') throw new DatabaseUnavailable('the database does not answer');
           step(time.current(), 'after');
           if (time.current()?.isDead) throw new DatabaseUnavailable('the process is dead');
           return outcome;
@@ -110,6 +119,7 @@ export async function restingLife(
     await time.bury(life, () => world.stop());
     dying.shift();
     stepsLeft = Number.POSITIVE_INFINITY;
+    hasOpened = false;
     life = { isDead: false, aheadMs: 0 };
     await time.as(life, () => world.restart());
     hasBegun();
@@ -190,7 +200,8 @@ export async function restingLife(
     time.as(asked, does).then(
       (answer) => {
         const { status = 200, body } = (answer ?? {}) as { status?: number; body?: unknown };
-        if (!asked.isDead && status >= 500)
+        // A database that is away is told of: that is 503.
+        if (!asked.isDead && status === 500)
           exchange.breaches.push(`${status}: ${JSON.stringify(body)} ${errors.at(-1)}`);
       },
       (fault: unknown) => {
@@ -224,6 +235,7 @@ export async function restingLife(
     /** From here on nothing goes wrong, and everything comes to rest. */
     async comesToRest(): Promise<void> {
       for (const luck of Object.values(coming)) luck.length = 0;
+      committing.length = 0;
       dying.length = 0;
       stepsLeft = Number.POSITIVE_INFINITY;
       exchange.away(false);

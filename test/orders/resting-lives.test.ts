@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { LUCK, type Luck, type Ways } from './resting-exchange.ts';
-import { type Death, type Fortune, type RestingLife, restingLife } from './resting-life.ts';
+import { type CommitLuck, type Death, type Fortune, type RestingLife, restingLife } from './resting-life.ts';
 
 const FOR_EVER = Number.POSITIVE_INFINITY;
 const WAYS: Readonly<Record<string, Ways>> = {
@@ -112,6 +112,10 @@ const someFortune: fc.Arbitrary<Fortune> = fc.record({
   place: someLuck(4, 20, ['arrive late', 'lose the answer', 'show it late', 'crash after']),
   cancel: someLuck(4, 20, ['arrive late', 'fill before', 'fill a part before']),
   question: someLuck(40, 150),
+  commit: fc.array(
+    fc.constantFrom<CommitLuck[]>(...new Array(30).fill('well'), 'refuse', 'lose the answer'),
+    { minLength: 60, maxLength: 120, size: 'max' },
+  ),
 });
 const someDeaths: fc.Arbitrary<readonly Death[]> = fc.array(
   fc.record({

@@ -144,6 +144,35 @@ await onStage('an entry that rests', async ({ stage, visitor, page, open }) => {
     await open('/positions');
   });
 
+  await step('stands on its account’s page too, where it can be moved and cancelled', async () => {
+    await stage.signal(lab, {
+      action: 'buy',
+      symbol: 'BTCUSDT',
+      quantity: 0.1,
+      id: 'low',
+      limit_price: 58_000,
+    });
+    await open(`/accounts/${lab.id}`);
+    const low = row.filter({ hasText: 'limit 58,000' });
+    await low.waitFor();
+    assert.equal(await row.count(), 2);
+    await picture('account-resting');
+    // Beside its list of accounts there was no room: rows one letter wide made a page of 27,000 px.
+    await page.setViewportSize({ width: 768, height: 1000 });
+    const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+    assert.ok(height < 8_000, `a page of ${height} px`);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await pressOn(low.getByRole('button', { name: /^Move/ }));
+    await drawer.getByText('Takes back first: buy 0.1 at 58,000 or better.').waitFor();
+    await page.keyboard.press('Escape');
+    await pressOn(low.getByRole('button', { name: /^Cancel/ }));
+    const dialog = page.getByRole('dialog');
+    await pressOn(dialog.getByRole('button', { name: 'Take it back: buy 0.1 BTCUSDT' }));
+    await dialog.waitFor({ state: 'detached' });
+    await low.waitFor({ state: 'detached' });
+    await open('/positions');
+  });
+
   await step('says where it is moved that its stop is not carried over', async () => {
     await pressOn(row.getByRole('button', { name: /^Move/ }));
     await drawer.getByText('They are not carried over').waitFor();

@@ -52,7 +52,7 @@ export async function overdueResting(
           select c.order_id, c.user_id, c.state, c.attempts, c.next_at, c.visible_at,
             row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
           from fill_checks c join order_history o on o.order_id = c.order_id
-          where c.state <> 'done' and c.next_at <= ${before} and o.priced is not null
+          where c.state <> 'done' and c.state in ('scheduled', 'running') and c.next_at <= ${before} and o.priced is not null
             and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%'
             and (c.state = 'running' and c.visible_at <= ${stuckUntil}
               or c.state = 'scheduled' and exists (

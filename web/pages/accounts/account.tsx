@@ -7,6 +7,8 @@ import { counted, Figure, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { useTitle } from '../../parts/page.tsx';
+import { RestingEntries } from '../../parts/resting/entries.tsx';
+import { useResting } from '../../parts/resting/use-resting.ts';
 import { MessageToPaste } from '../../parts/settings/paste.tsx';
 import styles from '../../parts/settings/settings.module.css';
 import { When } from '../../parts/when.tsx';
@@ -30,6 +32,7 @@ export function AccountView({ account }: { readonly account: Account }) {
     <div>
       <Top account={account} money={money.data} />
       {isBare && <Broker account={account} />}
+      <Rests account={account} positions={held.data?.items} />
       <MessageToPaste id={id} secret={secret} />
       <Webhook account={account} />
       {!isBare && <Broker account={account} />}
@@ -42,6 +45,20 @@ export function AccountView({ account }: { readonly account: Account }) {
       {account.paper && <PaperRows account={account} paper={account.paper} />}
       <Stop account={account} asked={held} />
     </div>
+  );
+}
+
+interface RestsProps {
+  readonly account: Account;
+  readonly positions: readonly Schemas['Position'][] | undefined;
+}
+
+/** What waits there for a price, simulated or not. */
+function Rests({ account, positions: held }: RestsProps) {
+  const { data: all = [] } = useResting();
+  const entries = all.filter(({ trading_account_id: id }) => id === account.id);
+  return (
+    <RestingEntries entries={entries} books={[{ account, simulation: false, positions: held }]} isOfOne />
   );
 }
 

@@ -10,6 +10,7 @@ import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { exposureOf } from '../../parts/protection/exposure.ts';
 import { useWithout } from '../../parts/protection/without.ts';
+import { RestingEntries } from '../../parts/resting/entries.tsx';
 import { useResting } from '../../parts/resting/use-resting.ts';
 import { type Sum, sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { When } from '../../parts/when.tsx';
@@ -18,7 +19,6 @@ import { type Book, useBooks, wordOf } from './books.ts';
 import { OpenOrders } from './open-orders.tsx';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
-import { RestingEntries } from './resting.tsx';
 import { headingOf, tallyOf } from './standing.ts';
 
 /** What asks once more: an Align of a symbol, or a simulated book's reset. */

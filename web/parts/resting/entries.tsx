@@ -7,14 +7,18 @@ import { useState } from 'react';
 import { priceNow } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
-import { DeletedAccount, figure, Side, Unreal } from '../../parts/figures.tsx';
-import { Mark } from '../../parts/marks.tsx';
-import { unrealOf } from '../../parts/numbers.ts';
-import { useOver } from '../../parts/over.tsx';
-import { Led } from '../../parts/page.tsx';
-import { tookInWords } from '../../parts/protection/words.ts';
-import { CancelDialog } from '../../parts/resting/cancel-dialog.tsx';
-import { draftOf } from '../../parts/resting/draft.ts';
+import { DeletedAccount, figure, Side, Unreal } from '../figures.tsx';
+import { Mark } from '../marks.tsx';
+import { unrealOf } from '../numbers.ts';
+import { useOver } from '../over.tsx';
+import { Led } from '../page.tsx';
+import { tookInWords } from '../protection/words.ts';
+import { spelled } from '../symbol.ts';
+import { minuteOf } from '../times.ts';
+import { useNow, When } from '../when.tsx';
+import { CancelDialog } from './cancel-dialog.tsx';
+import { draftOf } from './draft.ts';
+import styles from './entries.module.css';
 import {
   awayInWords,
   entryInWords,
@@ -24,22 +28,26 @@ import {
   sideOf,
   unitsOf,
   waitsFor,
-} from '../../parts/resting/words.ts';
-import { spelled } from '../../parts/symbol.ts';
-import { minuteOf } from '../../parts/times.ts';
-import { useNow, When } from '../../parts/when.tsx';
-import type { Book } from './books.ts';
-import styles from './resting.module.css';
+} from './words.ts';
+
+/** What an account holds, where that was read. */
+interface Book {
+  readonly account: { readonly id: string };
+  readonly simulation: boolean;
+  readonly positions?: readonly Pick<Schemas['Position'], 'symbol' | 'last_price'>[] | undefined;
+}
 
 interface RestingEntriesProps {
   readonly entries: readonly Resting[];
   readonly books: readonly Book[];
+  /** All of one account, which is named elsewhere. */
+  readonly isOfOne?: boolean;
 }
 
 /** Prices move without any order of ours. */
 const PRICE_AGAIN_MS = 30_000;
 
-export function RestingEntries({ entries, books }: RestingEntriesProps) {
+export function RestingEntries({ entries, books, isOfOne = false }: RestingEntriesProps) {
   const [asked, setAsked] = useState<string | null>(null);
   const { data: accounts } = useQuery(allAccounts);
   const lastOf = useLastPrices(entries, books);
@@ -57,7 +65,7 @@ export function RestingEntries({ entries, books }: RestingEntriesProps) {
     <Led>
       {entries.length > 0 && (
         <>
-          <table className={`table two listed ${styles.resting}`}>
+          <table className={`table two listed ${styles.resting} ${isOfOne ? styles.ofOne : ''}`}>
             <thead>
               <tr>
                 <th scope="col">
