@@ -1,4 +1,4 @@
-// Builds that are wrong on purpose, to see that the judge finds it.
+// Builds that are wrong on purpose, to see that the judge finds it. docs/architecture/chaos.md lists them.
 
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -127,8 +127,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   'forget-flat': [
     {
       file: 'src/domain/protection/next-protection.ts',
-      find: '  const leaving = removal(seen, facts, () => true);\n  if (leaving) return leaving;\n',
-      put: '  if (!isUnsettled) return ended(protection);\n',
+      find: '  const leaving = removal(seen, facts, (leg) => !isLate || leg.level > 0);\n  if (leaving) return leaving;\n',
+      put: '  if (!isUnsettled && !isLate) return ended(protection);\n',
     },
   ],
   // A stop that follows the price follows it back too.

@@ -6,6 +6,7 @@ import { refusedForGood } from './judge-exits.ts';
 import type { Lasting } from './protected-lives.ts';
 import type { Finding } from './records.ts';
 import type { Outage } from './scene.ts';
+import type { ToldInterval } from './sweep-intervals.ts';
 
 export interface TimeEvidence {
   readonly ledger: ExchangeLedger;
@@ -13,6 +14,8 @@ export interface TimeEvidence {
   /** When a worker host died, or stood still. */
   readonly deaths: readonly number[];
   readonly times: { readonly leaseMs: number; readonly protectMs: number; readonly sweepMs: number };
+  /** Longer than they are set to be: see sweep-intervals.ts. */
+  readonly sweepIntervals: readonly ToldInterval[];
   /** When credentials that were refused for good were verified again. */
   readonly verifiedAt: number;
   /** When the ledger was read. */
@@ -22,6 +25,12 @@ export interface TimeEvidence {
 /** After a sweep, or a lease: until all of it is done. */
 export const THEN_MS = 5_000;
 export const TAKEOVER_MS = 2_000;
+
+/** Between two sweeps, at that time. */
+export const sweepIn =
+  ({ times, sweepIntervals }: Pick<TimeEvidence, 'times' | 'sweepIntervals'>) =>
+  ({ from, to }: Pick<Lasting, 'from' | 'to'>): number =>
+    Math.max(times.sweepMs, ...sweepIntervals.filter(({ at }) => at >= from && at <= to).map(({ ms }) => ms));
 
 /** `bound`: so long it may last. `allowed`: how many takeovers are in that already. */
 export function lastingIn<What extends Lasting>(evidence: TimeEvidence) {

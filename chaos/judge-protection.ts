@@ -5,7 +5,7 @@ import { decimal, sign } from '../src/domain/decimal.ts';
 import { hasEnded } from '../src/domain/orders/order.ts';
 import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
-import { lastingIn, TAKEOVER_MS, THEN_MS, type TimeEvidence } from './judge-lasting.ts';
+import { lastingIn, sweepIn, TAKEOVER_MS, THEN_MS, type TimeEvidence } from './judge-lasting.ts';
 import { isWithin, tradesOf } from './judge-positions.ts';
 import { judgeStoppedOut } from './judge-stopped-out.ts';
 import { type Bare, type Lasting, type Lives, livesOf } from './protected-lives.ts';
@@ -28,18 +28,19 @@ const SUSPENDED_MS = 15_000;
 export function judgeProtection(evidence: ProtectionEvidence): Finding[] {
   const { ledger, records, times, reserving } = evidence;
   const lives = livesOf(evidence);
-  const { sweepMs, protectMs, leaseMs } = times;
+  const { protectMs, leaseMs } = times;
+  const sweepMs = sweepIn(evidence);
   const takeoverMs = leaseMs + TAKEOVER_MS;
   const afterFill = protectMs + takeoverMs;
-  const afterTaken = ({ account }: Lasting) =>
-    THEN_MS + (reserving.has(account) ? Math.max(sweepMs, SUSPENDED_MS) : sweepMs);
+  const afterTaken = (each: Lasting) =>
+    THEN_MS + Math.max(sweepMs(each), reserving.has(each.account) ? SUSPENDED_MS : 0);
   const since = (what: Bare['since']) => lives.bare.filter((each) => each.since === what);
   const lasting = lastingIn(evidence);
   return [
     lasting('a stop that is wanted stands soon after the fill', since('fill'), () => afterFill, 1),
     lasting('a stop that was taken away is put back, or the position closed', since('taken'), afterTaken),
     lasting('two stops of one position', lives.double, () => DOUBLE_MS),
-    lasting('what protected a position goes with it', lives.left, () => sweepMs + THEN_MS),
+    lasting('what protected a position goes with it', lives.left, (each) => sweepMs(each) + THEN_MS),
     judgeDropped(lives),
     judgeOpened(ledger),
     judgeTightened(lives),

@@ -37,6 +37,7 @@ import { makeOwners, readPositions, verifyRefused } from './owners.ts';
 import { startPostgres } from './postgres.ts';
 import { type Finding, NOTE_ENDS, readRecords } from './records.ts';
 import type { Scene } from './scene.ts';
+import { watchSweeps } from './sweep-intervals.ts';
 import { stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
@@ -131,6 +132,7 @@ async function main(): Promise<boolean> {
     const hang = only ? [] : await measureHang(scene, traffic, log);
     const kills = startFlattens({ owners, desks, apis: cluster.apis, random: seeded(seed + 2) });
     const protecting = desks.filter(({ protects }) => protects);
+    const sweeps = watchSweeps(cluster, venue.broker);
     const hands = startHands({ exchange, desks: protecting, random: seeded(seed + 4) });
     const until = Date.now() + minutes * 60_000;
     const faults = await dealWithAllHands(scene, { until, only: only ?? faultsAt(venue), log });
@@ -169,6 +171,7 @@ async function main(): Promise<boolean> {
       teamSignals: traffic.teamSignals,
       flattens,
       jumps: scene.jumps,
+      sweepIntervals: await sweeps.stop(),
       refused,
       records: await read(),
       forgotten: await forgottenNow(),

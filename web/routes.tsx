@@ -1,4 +1,4 @@
-// Which path shows which page. Each page is loaded when it is first opened; src/http/pages.ts knows the same paths.
+// Which path shows which page. Each page is loaded when it is first opened, or soon after the first (parts/later.tsx); src/http/pages.ts knows the same paths.
 
 import {
   createRootRoute,
@@ -9,6 +9,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { mayBeLoggedIn } from './api/session.ts';
+import { later } from './parts/later.tsx';
 import { Fault, FaultPage, MissingPage } from './parts/lost.tsx';
 
 type Search = Readonly<Record<string, string | undefined>>;
@@ -38,11 +39,11 @@ const inside = createRoute({
   },
 });
 
-const page = (path: string, load: () => Promise<{ default: () => unknown }>) =>
+const page = (path: string, load: Parameters<typeof later>[0]) =>
   createRoute({
     getParentRoute: () => inside,
     path,
-    component: lazyRouteComponent(load as never),
+    component: later(load),
     errorComponent: Fault,
   });
 const outside = (path: string, load: () => Promise<{ default: () => unknown }>) =>
@@ -57,6 +58,8 @@ const tree = root.addChildren([
     page('/protections/$id', () => import('./pages/protection/protection-story.tsx')),
     page('/positions', () => import('./pages/positions/positions.tsx')),
     page('/performance', () => import('./pages/performance/performance.tsx')),
+    page('/trades', () => import('./pages/trades/trades.tsx')),
+    page('/trades/$id', () => import('./pages/trades/trade-story.tsx')),
     page('/accounts', () => import('./pages/accounts/accounts.tsx')),
     page('/accounts/$id', () => import('./pages/accounts/accounts.tsx')),
     page('/groups', () => import('./pages/groups/groups.tsx')),

@@ -25,13 +25,14 @@ export function pageOf<Item extends { readonly id: string }, Shown>(
   found: readonly Item[],
   { limit }: PageRequest,
   show: (item: Item) => Shown,
+  mostCharacters = MOST_CHARACTERS,
 ): Page<Shown> {
   const items: Shown[] = [];
   let characters = 0;
   for (const item of found.slice(0, limit)) {
     const shown = show(item);
     characters += JSON.stringify(shown).length;
-    if (characters > MOST_CHARACTERS && items.length > 0) break;
+    if (characters > mostCharacters && items.length > 0) break;
     items.push(shown);
   }
   const last = found[items.length - 1];
@@ -44,8 +45,9 @@ const LARGEST_PAGE = 200;
 export async function* pagesOf<Read extends { readonly next_cursor: string | null }>(
   read: (page: PageRequest) => Promise<Read>,
   inTurn?: InTurn,
+  limit = LARGEST_PAGE,
 ): AsyncGenerator<Read> {
-  const next = (last: Read | null) => read({ cursor: last?.next_cursor ?? null, limit: LARGEST_PAGE });
+  const next = (last: Read | null) => read({ cursor: last?.next_cursor ?? null, limit });
   for await (const page of inSteps(next, inTurn)) {
     yield page;
     if (page.next_cursor === null) return;

@@ -7,6 +7,7 @@ import type { BrokerName, MarginMode } from '../domain/brokers.ts';
 import type { Capabilities, TimeInForce } from '../domain/capabilities.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
+import type { InstrumentSearch } from '../domain/instrument-search.ts';
 import type { BrokerOrderState } from '../domain/orders/fill.ts';
 import type { OrderError, Side } from '../domain/orders/order.ts';
 import type { TriggerBy } from '../domain/protection/settings.ts';
@@ -312,11 +313,8 @@ export interface Broker {
   position(instrument: Instrument, signal: AbortSignal): Promise<Decimal>;
   /** All that is held, also what is not traded here: one odd row never hides the others. */
   positions(signal: AbortSignal): Promise<readonly Position[]>;
-  /** Those that contain the text, in the order of their names, beginning after the given one. */
-  instruments(
-    search: { readonly query: string; readonly after: string | null; readonly limit: number },
-    signal: AbortSignal,
-  ): Promise<readonly Instrument[]>;
+  /** Those that are meant by the text, the likeliest first; without a text all, in the order of their names. */
+  instruments(search: InstrumentSearch, signal: AbortSignal): Promise<readonly Instrument[]>;
   balance(signal: AbortSignal): Promise<Balance>;
   quote(instrument: Instrument, signal: AbortSignal): Promise<Quote>;
   /**

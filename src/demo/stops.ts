@@ -28,7 +28,7 @@ const strategySays = (
     'stops',
     plain(stage, {
       ...{ action: units > before ? 'buy' : 'sell', symbol, quantity: Math.abs(units - before) },
-      ...{ market_position: side(units), market_position_size: units },
+      ...{ id: 'Breakout', market_position: side(units), market_position_size: units },
       ...{ prev_market_position: side(before), prev_market_position_size: before },
       ...protection,
     }),

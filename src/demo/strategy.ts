@@ -1,4 +1,5 @@
-// A strategy as a charting platform runs one: it follows the price, and its alerts say where it stands.
+// A strategy as a charting platform runs one: it buys what fell and sells what rose, and its alerts say where it stands. The
+// paper market swings around a price, so that more of its trades are won than lost, as long as it is patient.
 
 import type { Chance } from './chance.ts';
 
@@ -9,7 +10,7 @@ export type Chart = (symbol: string, at: number) => number;
 export type Alert = Readonly<Record<string, unknown>>;
 
 export interface Strategy {
-  /** Moves with the price of the last `lookbackMs`, or says that it stays where it is. */
+  /** Moves against the price of the last `lookbackMs`, or says that it stays where it is. */
   decide(at: number, lookbackMs: number): Alert;
   /** Moves to so many units. */
   moveTo(units: number, at: number): Alert;
@@ -20,11 +21,15 @@ export interface Strategy {
 const ON_ITS_WAY_MS = 400;
 
 export function createStrategy(
-  { symbol, ticker, unit }: { readonly symbol: string; readonly ticker: string; readonly unit: number },
+  {
+    name,
+    symbol,
+    ticker,
+    unit,
+  }: { readonly name: string; readonly symbol: string; readonly ticker: string; readonly unit: number },
   { chart, chance }: { readonly chart: Chart; readonly chance: Chance },
 ): Strategy {
   let units = 0;
-  let alerts = 0;
 
   const size = (of: number) => Number((Math.abs(of) * unit).toFixed(8));
   const side = (of: number) => (of === 0 ? 'flat' : of > 0 ? 'long' : 'short');
@@ -36,7 +41,6 @@ export function createStrategy(
   function moveTo(target: number, at: number): Alert {
     const before = units;
     units = target;
-    alerts += 1;
     return {
       action: target > before ? 'buy' : 'sell',
       symbol: ticker,
@@ -45,7 +49,7 @@ export function createStrategy(
       market_position_size: size(target),
       prev_market_position: side(before),
       prev_market_position_size: size(before),
-      id: `${target === 0 ? 'Close' : target > 0 ? 'Long' : 'Short'} ${alerts}`,
+      id: name,
       ...made(at),
     };
   }
@@ -62,9 +66,9 @@ export function createStrategy(
     moveTo,
     sync,
     decide(at, lookbackMs) {
-      const rises = chart(symbol, at) > chart(symbol, at - lookbackMs);
+      const fell = chart(symbol, at) < chart(symbol, at - lookbackMs);
       const luck = chance.unit();
-      const target = luck < 0.2 ? 0 : (rises ? 1 : -1) * (luck < 0.7 ? 1 : 2);
+      const target = luck < 0.2 ? 0 : (fell ? 1 : -1) * (luck < 0.7 ? 1 : 2);
       return target === units ? sync(at) : moveTo(target, at);
     },
   };

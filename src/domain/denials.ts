@@ -29,13 +29,13 @@ export const DENIALS = {
     status: 400,
     title: 'The broker cannot keep this protection',
     advice:
-      'Leave out what the broker does not keep, or send the quantity that it keeps stops for. Nothing was traded.',
+      'Leave out what this broker cannot do, or send a quantity that it takes stops for. Nothing was traded.',
   },
   order_kind_unsupported: {
     status: 400,
-    title: 'The broker does not take such an entry',
+    title: 'The broker does not take this kind of entry',
     advice:
-      'Leave out the prices, or what the broker does not take; GET /public/brokers says what each one does. Nothing was traded.',
+      'Send it at the market, or as this broker takes it: GET /public/brokers says what each one can do. Nothing was traded.',
   },
   payload_too_large: {
     status: 413,
@@ -142,7 +142,7 @@ export const DENIALS = {
     title: 'This signal was received before',
     reason: 'The same signal is executed once.',
     advice:
-      'Nothing needs doing if it was sent twice by mistake; for a new order, send a new signal with its own timestamp.',
+      'If it was sent twice by mistake, there is nothing to do. For a new order, send a new signal with its own timestamp.',
     audit: 'webhook_replay_attack',
     alert: true,
   },
@@ -201,17 +201,17 @@ export const DENIALS = {
   },
   not_resting: {
     status: 409,
-    title: 'This order does not rest',
+    title: 'This order is not resting at the broker',
     reason:
-      'Only an entry that waits at the broker can be taken back: it has ended, or has not been sent yet.',
+      'Only an entry that waits at the broker can be cancelled. This one has ended, or has not been sent yet.',
     advice: 'Read the order with GET /trading/orders/{id}.',
   },
   not_resumable: {
     status: 409,
     title: 'This protection cannot be resumed',
-    reason: 'It is not left, another one is kept for its position, or its account is gone.',
+    reason: 'It is looked after already, its position has another protection, or its account is gone.',
     advice:
-      'Read it with GET /trading/protections/{id}. Where another one is kept, change that one with "protect"; once its position is closed, this one can be resumed, and what is left of it at the broker is taken away.',
+      'See GET /trading/protections/{id}. If the position has another protection by now, change that one with "protect". Once that position is closed, this one can be resumed, and what is left of it at the broker is removed.',
   },
   not_settleable: {
     status: 409,
@@ -231,7 +231,7 @@ export const DENIALS = {
     status: 403,
     title: 'The account is halted',
     reason: 'New entries are refused while the kill switch is on.',
-    advice: 'Resume the account to trade again; exits and closes pass.',
+    advice: 'Resume the account to trade again. Exits and closes still go through.',
   },
   plan_simulation_only: {
     status: 403,
@@ -258,7 +258,7 @@ export const DENIALS = {
     status: 403,
     title: 'The group is disabled',
     reason: 'Entries are refused while the group, or every member of it, is disabled.',
-    advice: 'Enable it to trade again; exits and closes pass, to the members that are enabled.',
+    advice: 'Enable it to trade again. Exits and closes still go through to its enabled members.',
   },
   group_not_found: {
     status: 404,
@@ -268,8 +268,8 @@ export const DENIALS = {
   },
   group_conflict: {
     status: 409,
-    title: 'The group cannot be made or changed so',
-    reason: 'There is no room for another group, or it was changed at the same moment.',
+    title: 'The group cannot be made or changed like this',
+    reason: 'You have as many groups as allowed, or this one was changed at the same moment.',
     advice: 'Delete a group that you no longer need, or read it again and repeat the change.',
   },
   orders_under_way: {
@@ -322,16 +322,16 @@ export const DENIALS = {
   allowed_ip_exists: {
     status: 409,
     title: 'This address is already on the list',
-    advice: 'Nothing needs doing; GET /settings/allowed-ips shows the list.',
+    advice: 'Nothing to do. GET /settings/allowed-ips shows the list.',
   },
   notification_address_invalid: {
     status: 400,
     title: 'This address cannot be notified',
-    advice: 'Give what the kind of destination needs: a url, or for Telegram bot_token and chat_id.',
+    advice: 'Send what this kind of destination needs: a url, or for Telegram bot_token and chat_id.',
   },
   too_many: {
     status: 409,
-    title: 'There is no room for another one',
+    title: 'You have as many as allowed',
     advice: 'Remove one that you no longer need, then try again.',
   },
   idempotency_conflict: {
@@ -377,6 +377,6 @@ export const DENIALS = {
     status: 503,
     title: 'The list takes too long',
     reason: 'Trading is not held up by it.',
-    advice: 'Ask for less, by a filter or a shorter time, or try again later.',
+    advice: 'Use a filter or a shorter time, or try again later.',
   },
 } as const satisfies Record<string, DenialRule>;

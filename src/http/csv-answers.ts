@@ -26,8 +26,9 @@ export async function sendList<Row>(
   reply: FastifyReply,
   csv: Csv<Row>,
   read: (page: PageRequest) => Promise<CsvPage>,
+  rowsAtOnce?: number,
 ): Promise<FastifyReply> {
-  const pages = pagesOf(read, request.inTurn);
+  const pages = pagesOf(read, request.inTurn, rowsAtOnce);
   const first = await pages.next();
   return sendCsv(request, reply, csv, lines());
 

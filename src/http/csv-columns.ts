@@ -2,6 +2,7 @@
 
 import type { shown } from '../app/audit/security-events.ts';
 import type { ShownSignal } from '../app/orders/read-signals.ts';
+import type { ShownTrade } from '../app/orders/read-trades.ts';
 import type { Performance } from '../domain/money/performance.ts';
 import { ORDER_STATUSES } from '../domain/orders/order.ts';
 import type { OrderSummary } from '../domain/orders/result.ts';
@@ -88,6 +89,37 @@ export const SIGNALS_CSV: Csv<ShownSignal> = {
     ['accepted', ({ group_id, orders }) => group_id && orders.filter(({ code }) => code === null).length],
     ['refused', ({ group_id, orders }) => group_id && orders.filter(({ code }) => code !== null).length],
     ['members', ({ orders }) => orders.map(memberIn).join(' ')],
+  ],
+};
+
+export const TRADES_CSV: Csv<ShownTrade> = {
+  name: 'trades',
+  columns: [
+    ...fields<ShownTrade>(
+      'id',
+      'trading_account_id',
+      'broker_name',
+      'simulation',
+      'real_money',
+      'symbol',
+      'side',
+      'quantity',
+      'opened_at',
+      'closed_at',
+      'held_ms',
+      'entry_price',
+      'exit_price',
+      'profit',
+      'currency',
+      'fees',
+      'fees_unknown',
+      'slippage',
+      'closed_by',
+      'closed_elsewhere',
+      'strategy',
+    ),
+    ['entry_order_ids', ({ entry_order_ids }) => entry_order_ids.join(' ')],
+    ['exit_order_ids', ({ exit_order_ids }) => exit_order_ids.join(' ')],
   ],
 };
 

@@ -10,7 +10,7 @@ import { READING } from './reads-at-once.ts';
 
 /** web/routes.tsx has the same; a test holds the two together. */
 const PAGE =
-  /^\/(?:|signals(?:\/[^/]+)?|orders\/[^/]+|protections\/[^/]+|positions|performance|accounts(?:\/[^/]+)?|groups(?:\/[^/]+)?|check|security|notifications|operation|login|register|forgot-password|reset-password|verify-email|terms|welcome)$/;
+  /^\/(?:|signals(?:\/[^/]+)?|orders\/[^/]+|protections\/[^/]+|positions|trades(?:\/[^/]+)?|performance|accounts(?:\/[^/]+)?|groups(?:\/[^/]+)?|check|security|notifications|operation|login|register|forgot-password|reset-password|verify-email|terms|welcome)$/;
 /** Whatever is unknown here is a program's business, and stays a problem document. */
 const OF_PROGRAMS =
   /^\/(?:trading|settings|auth|deployment|webhook|public|setup|static|docs|health|metrics|openapi\.json)(?:\/|$)/;

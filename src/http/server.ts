@@ -58,6 +58,7 @@ import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
 import { type SettleRoutes, settleRoutes } from './routes/settle.ts';
 import { type SignalRoutes, signalRoutes } from './routes/signals.ts';
+import { type TradesRoutes, tradesRoutes } from './routes/trades.ts';
 import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
 import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
@@ -81,6 +82,7 @@ export interface ServerDeps {
   readonly groups: Omit<GroupRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
+  readonly trades: TradesRoutes;
   readonly overview: Omit<OverviewRoutes, keyof Ambient>;
   readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settle: Omit<SettleRoutes, keyof Ambient>;
@@ -289,6 +291,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     groupRoutes(scope, { ...deps.groups, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);
+    tradesRoutes(scope, deps.trades);
     overviewRoutes(scope, { ...deps.overview, ...ambient });
     lookRoutes(scope, { ...deps.look, ...ambient });
     settleRoutes(scope, { ...deps.settle, ...ambient });

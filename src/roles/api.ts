@@ -2,13 +2,7 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import {
-  readBalance,
-  readQuote,
-  readSymbols,
-  resetSimulation,
-  verifyAccount,
-} from '../app/accounts/account-broker.ts';
+import * as atBroker from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
@@ -288,6 +282,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: reading.performance },
+    trades: {
+      readTrades: reading.trades,
+      readTradesSummary: reading.tradesSummary,
+      readTrade: reading.trade,
+    },
     overview: { readOverview: reading.overview },
     look: { lookNow: bind(lookNow), cancelOrder: bind(cancelOrder) },
     settle: { settleOrder: bind(settleOrder) },
@@ -314,13 +313,14 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       regenerateSecret: bind(regenerateSecret),
       regenerateToken: bind(regenerateToken),
       replaceCredentials: bind(replaceCredentials),
-      verifyAccount: bind(verifyAccount),
+      verifyAccount: bind(atBroker.verifyAccount),
       readPositions: bind(readPositions),
-      resetSimulation: bind(resetSimulation),
+      resetSimulation: bind(atBroker.resetSimulation),
       alignPosition: bind(alignPosition),
-      readBalance: bind(readBalance),
-      readQuote: bind(readQuote),
-      readSymbols: bind(readSymbols),
+      readBalance: bind(atBroker.readBalance),
+      readOpenOrders: bind(atBroker.readOpenOrders),
+      readQuote: bind(atBroker.readQuote),
+      readSymbols: bind(atBroker.readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),
     },

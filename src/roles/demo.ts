@@ -171,18 +171,24 @@ const chart: Chart = (symbol, at) => {
 };
 
 function castOf(chance: Stage['chance']): Cast {
-  const player = (account: Player['account'], symbol: string, ticker: string, unit: number): Player => ({
+  const player = (
+    account: Player['account'],
+    name: string,
+    symbol: string,
+    ticker: string,
+    unit: number,
+  ): Player => ({
     account,
-    strategy: createStrategy({ symbol, ticker, unit }, { chart, chance }),
+    strategy: createStrategy({ name, symbol, ticker, unit }, { chart, chance }),
   });
   return {
     players: [
-      player('crypto', 'BTCUSDT', 'BINANCE:BTCUSDT.P', 0.1),
-      player('crypto', 'ETHUSDT', 'BINANCE:ETHUSDT.P', 2),
-      player('futures', 'ES1!', 'CME_MINI:ES1!', 1),
-      player('futures', 'GC1!', 'COMEX:GC1!', 1),
+      player('crypto', 'Pullback', 'BTCUSDT', 'BINANCE:BTCUSDT.P', 0.1),
+      player('crypto', 'Pullback', 'ETHUSDT', 'BINANCE:ETHUSDT.P', 2),
+      player('futures', 'Night range', 'ES1!', 'CME_MINI:ES1!', 1),
+      player('futures', 'Night range', 'GC1!', 'COMEX:GC1!', 1),
     ],
-    meddled: player('futures', 'MES1!', 'CME_MINI:MES1!', 1),
+    meddled: player('futures', 'Night range', 'MES1!', 'CME_MINI:MES1!', 1),
     market: createMarket(),
   };
 }

@@ -25,7 +25,7 @@ export interface Operator {
   readonly plans: Plans;
   readonly baseUrl: string;
   /** Streams of what was changed are told, where a store is shared; in one process they look themselves. */
-  readonly changes: Changes;
+  readonly changes: Pick<Changes, 'ofOrder' | 'ofAccess'>;
   /** What stands in the audit log in the place of a request. */
   readonly context: RequestContext;
   /** Throws where there is no APP_KEY: one made here and now would open nothing. */

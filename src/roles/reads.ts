@@ -9,10 +9,11 @@ import { readOrders } from '../app/orders/read-orders.ts';
 import { type OverviewDeps, readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignals } from '../app/orders/read-signals.ts';
+import { readTrade, readTrades, readTradesSummary } from '../app/orders/read-trades.ts';
 import { readProtections } from '../app/protection/read-protections.ts';
 import type { CsvPage, Reader } from '../app/reading.ts';
 import { type Csv, rowLine } from '../http/csv.ts';
-import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV } from '../http/csv-columns.ts';
+import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV, TRADES_CSV } from '../http/csv-columns.ts';
 
 export interface ReadDeps extends OverviewDeps {
   readonly baseUrl: string;
@@ -23,6 +24,9 @@ const READS = {
   signals: readSignals,
   protections: readProtections,
   performance: readPerformance,
+  trades: readTrades,
+  tradesSummary: readTradesSummary,
+  trade: readTrade,
   overview: readOverview,
   accounts: readAccounts,
   groups: readGroups,
@@ -45,6 +49,7 @@ export type Readers = {
 const COLUMNS: Readonly<Partial<Record<Name, Csv<never>>>> = {
   orders: ORDERS_CSV,
   signals: SIGNALS_CSV,
+  trades: TRADES_CSV,
   attacks: ATTACKS_CSV,
   auditLog: AUDIT_CSV,
 };

@@ -725,15 +725,55 @@ describe('what the worker is asked', () => {
       cursor = page.next_cursor;
     }
     assert.deepEqual(paged, all);
+    // Symbol before name, beginning before middle; what it is quoted in is not meant.
+    const found = async (query: string) => (await read(query)).items.map(({ symbol }) => symbol);
+    assert.deepEqual(await found('?q=eth'), ['ETHUSDT']);
+    assert.deepEqual(await found('?q=BINANCE:ETHUSDT.P'), ['ETHUSDT']);
+    assert.deepEqual(await found('?q=es'), ['ES1!', 'MES1!', 'TSLA', 'TXF1!']);
+    assert.deepEqual(await found('?q=es&limit=1&cursor=MES1!'), ['TSLA']);
     assert.deepEqual((await read('?q=%00')).items, []);
     for (const query of ['?limit=0', `?q=${'x'.repeat(65)}`, '?symbol=BTC', '?q=a&q=b'])
       assert.equal((await world.as(trader, 'GET', urlOf(trader, `/symbols${query}`))).status, 400, query);
+  });
+
+  test('the open orders at the broker are told, with the names of ours', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const { body: order } = await world.as<{ order_id: string }>(trader, 'POST', '/trading/order', {
+      trading_account_id: trader.account.id,
+      action: 'buy',
+      symbol: 'BINANCE:BTCUSDT.P',
+      quantity: 0.5,
+      limit_price: 1000,
+    });
+    const { body } = await world.as<{ items: Record<string, unknown>[] }>(
+      trader,
+      'GET',
+      urlOf(trader, '/open-orders'),
+    );
+    const [{ broker_ref, client_order_id, ...open } = {}, ...others] = body.items;
+    assert.deepEqual(others, []);
+    assert.deepEqual(open, {
+      symbol: 'BTCUSDT',
+      side: 'buy',
+      quantity: 0.5,
+      fill_quantity: 0,
+      reduce_only: false,
+      order_id: order.order_id,
+    });
+    assert.ok(broker_ref && client_order_id);
+    await world.as(trader, 'POST', `/trading/orders/${order.order_id}/cancel`, {});
+    await world.eventually(
+      async () => (await world.as<{ items: unknown[] }>(trader, 'GET', urlOf(trader, '/open-orders'))).body,
+      ({ items }) => items.length === 0,
+    );
   });
 
   const questions: readonly (readonly ['GET' | 'POST', string])[] = [
     ['GET', '/positions'],
     ['GET', '/balance'],
     ['GET', '/quote?symbol=BTCUSDT'],
+    ['GET', '/open-orders'],
     ['GET', '/symbols'],
     ['POST', '/verify'],
   ];

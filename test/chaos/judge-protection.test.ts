@@ -8,6 +8,7 @@ import { BY_HAND } from '../../chaos/exchange-hands.ts';
 import { judgeProtection, type ProtectionEvidence } from '../../chaos/judge-protection.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
 import type { Outage } from '../../chaos/scene.ts';
+import type { ToldInterval } from '../../chaos/sweep-intervals.ts';
 import type { Signal } from '../../chaos/traffic.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 
@@ -41,6 +42,8 @@ interface Story {
   readonly wish?: object | null;
   readonly outages?: readonly Outage[];
   readonly deaths?: readonly number[];
+  /** How far apart sweeps were, as was told then. */
+  readonly sweeps?: readonly ToldInterval[];
   readonly reserves?: boolean;
   /** What our history tells of stops and targets: by the exchange's reference, with quantity and price. */
   readonly told?: readonly (readonly [ref: string, quantity: string, price: string])[];
@@ -152,6 +155,7 @@ function evidenceOf(story: Story): ProtectionEvidence {
   return {
     desks: [desk],
     signals,
+    sweepIntervals: (story.sweeps ?? []).map(({ at, ms }) => ({ at: START + at, ms })),
     ledger: {
       held,
       fills,
@@ -217,6 +221,17 @@ describe('the judge of protection lets pass', () => {
         ...OUT,
         [100_001, 'end', 2],
       ],
+    },
+    'one that is put back by a sweep that came later, and was told to': {
+      happened: [
+        ENTRY,
+        STOP,
+        [5_000, 'by hand', 1, null],
+        [5_000 + AFTER_TAKEN + 5_000, 'place', 2, '98'],
+        ...OUT,
+        [100_001, 'end', 2],
+      ],
+      sweeps: [{ at: 7_000, ms: AFTER_TAKEN + 1_000 }],
     },
     'one that takes the place of another': {
       happened: [

@@ -3,6 +3,7 @@ import { onRealServers } from './distributed.ts';
 await onRealServers([
   'orders/guards',
   'orders/performance',
+  'orders/trades',
   'orders/overview',
   'orders/look',
   'orders/search',

@@ -116,6 +116,12 @@ describe('--demo', () => {
     assert.ok(traded.some(({ realised }: Json) => realised !== 0));
     assert.equal((await items('/trading/orders?status=filled')).length > 20, true);
 
+    // Trades of the past: enough to say something of them, and not only losses.
+    const { body: trades } = await ask('GET', '/trading/trades/summary');
+    assert.ok(trades.trades >= 20, `${trades.trades} trades`);
+    assert.ok(trades.won > trades.trades / 4 && trades.lost > 0, `${trades.won} of ${trades.trades} won`);
+    assert.ok(trades.strategies.some(({ strategy }: Json) => strategy === 'Pullback'));
+
     await eventually('signals of each outcome', async () =>
       all(
         (await items('/trading/signals?limit=200')).map(({ outcome }) => outcome),

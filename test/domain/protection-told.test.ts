@@ -150,7 +150,7 @@ describe('The audit log', () => {
     const away = { state: 'unprotected', unprotectedSince: ago(12), reason: 'no answer' } as const;
     assert.match(
       said({ state: 'armed', unprotectedSince: ago(12) }, away)[0] ?? '',
-      /^position_unprotected: .* since 19:00:18 UTC\. no answer\. It is tried on to place it at 64000\. Look at the position/,
+      /^position_unprotected: .* since 19:00:18 UTC\. no answer\. Placing it at 64000 is tried again and again\. Look at the position/,
     );
     assert.deepEqual(said(away, { ...away, state: 'unwatched' }), []);
     assert.deepEqual(said({ ...away, state: 'unwatched' }, {}), [

@@ -160,6 +160,8 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'POST /trading/protections/:id/look': protection,
   'POST /trading/protections/:id/resume': leftProtection,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
+  'GET /trading/trades/summary': () => ({ query: '?simulation=true' }),
+  'GET /trading/trades/:id': order,
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),
   'GET /trading/accounts/:id': ofAccount(),
@@ -200,6 +202,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     params: { id: trader.account.id },
     query: '?symbol=BTCUSDT',
   }),
+  'GET /trading/accounts/:id/open-orders': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),

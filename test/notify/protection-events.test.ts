@@ -64,7 +64,7 @@ test('a position without a stop is told once, and again when it has one', async 
   const { text } = sent.find(({ message }) => message.event === 'unprotected')?.message ?? { text: '' };
   assert.match(
     text,
-    /^Paper: The long position in BTCUSDT has no stop at the broker since .* UTC\. The paper exchange refuses every stop, as the settings say\. It is tried on to place it at 64000\. Look at the position/,
+    /^Paper: The long position in BTCUSDT has no stop at the broker since .* UTC\. The paper exchange refuses every stop, as the settings say\. Placing it at 64000 is tried again and again\. Look at the position/,
   );
   await world.setPaper(trader, paperAt(65_000));
   await until(() => texts().includes('unprotected: The position is protected again'));

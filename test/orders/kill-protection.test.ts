@@ -3,20 +3,13 @@
 // history once, and flat leaves nothing.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
-import { type Db, sql } from '../../src/data/engine/db.ts';
-import { migrate } from '../../src/data/engine/migrate.ts';
-import { openSqlite } from '../../src/data/engine/sqlite.ts';
-import { timestamp } from '../../src/domain/ids.ts';
-import { type ExchangeDesk, exchangeDesk } from '../broker/exchange-desk.ts';
-import { makeTrader, type Program, startProgram, type Trader, webhookPath } from './kill-harness.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { eventually, killDesk, send } from './kill-desk.ts';
+import { makeTrader } from './kill-harness.ts';
 
-const PATIENCE_MS = 60_000;
 /** What was on its way when the process died arrives after all, when the next one lives. */
 const LATE = { hold_ms: 4_000 };
 /** `moving`: at which moments of a move it is killed. */
@@ -28,48 +21,7 @@ const KINDS = {
   },
 };
 
-let exchange: ExchangeDesk;
-let db: Db;
-let dir = '';
-let program: Program | null = null;
-let lives = 0;
-
-before(async () => {
-  exchange = await exchangeDesk();
-  dir = mkdtempSync(join(tmpdir(), 'fillpath-kill-'));
-  db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
-  await migrate(db, Date.now());
-});
-after(async () => {
-  await program?.kill();
-  await db.close();
-  await exchange.end();
-  rmSync(dir, { recursive: true, force: true });
-});
-
-/** The next life of the program; the exchange knows it by this name. */
-async function live(): Promise<{ address: string; name: string }> {
-  const name = `life${++lives}`;
-  program = startProgram(dir, {
-    BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
-    PROTECTION_SWEEP_SECONDS: '1',
-    RESPONSE_WAIT_SECONDS: '2',
-  });
-  return { address: await program.ready, name };
-}
-
-async function killed(): Promise<void> {
-  await program?.kill();
-  program = null;
-}
-
-async function eventually<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
-  for (const begun = Date.now(); ; await sleep(50)) {
-    const seen = await read();
-    if (isSo(seen)) return seen;
-    assert.ok(Date.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
-  }
-}
+const { exchange, db, live, killed } = await killDesk({ PROTECTION_SWEEP_SECONDS: '1' });
 
 const price = (now: number) => exchange.control('POST', 'prices', { BTCUSDT: now });
 
@@ -110,18 +62,6 @@ async function openDesk(terms: object) {
   };
 }
 type Desk = Awaited<ReturnType<typeof openDesk>>;
-
-function send(address: string, trader: Trader, fields: object): Promise<number> {
-  const signal = {
-    ...{ action: 'buy', symbol: 'BTCUSDT', quantity: 1, timestamp: timestamp(Date.now()) },
-    ...{ secret: trader.secret, ...fields },
-  };
-  // Who is killed does not answer.
-  return fetch(address + webhookPath(trader), { method: 'POST', body: JSON.stringify(signal) }).then(
-    ({ status }) => status,
-    () => 0,
-  );
-}
 
 const WANTED = { stop_loss: 64_000, take_profit: [{ at: 67_000, percent: 50 }] };
 

@@ -59,6 +59,39 @@ describe('The stream of orders', { concurrency: true }, () => {
     assert.ok(stream.events.every(({ event }) => event === 'order'));
   });
 
+  test('tells a page that a signal was refused, or reported; a program hears of orders alone', async (t) => {
+    const { world, open, follow } = await openDesk(t);
+    const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+    const page = await open((await makeSession(world, trader.user)).cookie);
+    const [program, stranger] = [
+      await follow(trader),
+      await open((await makeSession(world, other.user)).cookie),
+    ];
+    const heard = ({ events }: EventStream) => events.filter(({ event }) => event === 'signals').length;
+    const first = page.place();
+    assert.equal((await world.send(trader, { secret: 'wrong' })).status, 401);
+    await page.until('the refused one', () => heard(page) === 1);
+    assert.deepEqual(page.events.find(({ event }) => event === 'signals')?.data, {});
+    await world.send(trader, {
+      action: 'sync',
+      quantity: null,
+      market_position: 'flat',
+      market_position_size: 0,
+    });
+    await page.until('the report', () => heard(page) === 2);
+    // A flood is one: what comes within a second is told together.
+    await Promise.all(Array.from({ length: 20 }, () => world.send(trader, { secret: 'wrong' })));
+    const { body } = await world.send(trader);
+    await program.order('the order', isFilled(body));
+    await page.order('the order', isFilled(body));
+    assert.ok(heard(page) < 10, String(heard(page)));
+    assert.ok(program.events.every(({ event }) => event === 'order'));
+    assert.deepEqual(stranger.events, []);
+    // Who was cut off is told of what was missed.
+    const back = await open((await makeSession(world, trader.user)).cookie, first);
+    await back.until('what was missed', () => heard(back) === 1);
+  });
+
   test('tells a user of nobody else’s orders, even where the journal names one', async (t) => {
     const { world, store, follow } = await openDesk(t);
     const [trader, other] = [await world.makeTrader(), await world.makeTrader()];

@@ -240,7 +240,7 @@ describe('GET /trading/overview', () => {
       most_attempts: 4,
     });
     assert.equal(title, 'Is 2 BTCUSDT sold or not? On Paper the answer was lost.');
-    assert.match(detail, /to sell 2 was lost\. It is not sent again\. .* 0 of 4 looks made\.$/);
+    assert.match(detail, /to sell 2 was lost\. The order is not sent again\. .* 0 of 4 tries made\.$/);
     assert.ok(next_at);
     assert.equal(orders_today.unresolved, 1);
     assert.equal(signals_today.under_way, 1);
@@ -253,6 +253,52 @@ describe('GET /trading/overview', () => {
     assert.equal(after.last_trouble?.kind, 'unknown_order');
     assert.equal(after.last_trouble?.order_id, body.order_id);
     assert.equal(after.since, after.last_trouble?.ended_at);
+  });
+
+  test('what was closed by the kill switch is not asked for again, until the account is resumed', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { name: 'Main' });
+    await world.send(trader, step(0, 2));
+    const at = `/trading/accounts/${trader.account.id}`;
+    await world.as(trader, 'POST', `${at}/halt`, { flatten: true });
+    const report = {
+      action: 'sync',
+      quantity: null,
+      market_position: 'long',
+      market_position_size: 2,
+    };
+    await world.send(trader, report);
+    const halted = await overview(world, trader);
+    assert.deepEqual(halted.todo, []);
+    assert.deepEqual(halted.accounts[0]?.positions, { in_sync: 0, of: 1 });
+    await world.as(trader, 'POST', `${at}/resume`, {});
+    const [missing] = (await overview(world, trader)).todo;
+    assert.equal(missing?.kind, 'drift_missing');
+  });
+
+  test('while the end of an order is not known, what is held is not known, and is in sync with nothing', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { paper: { lose_answer: true } });
+    await world.send(trader, { ...step(0, 2), symbol: 'BINANCE:BTCUSDT.P' });
+    const { accounts, todo } = await overview(world, trader);
+    assert.equal(todo[0]?.kind, 'unknown_order');
+    assert.deepEqual(accounts[0]?.positions, { in_sync: 0, of: 1 });
+    interface Position {
+      symbol: string;
+      quantity: number;
+      may_be?: number[];
+      in_sync: boolean | null;
+    }
+    const { body } = await world.as<{ items: Position[] }>(
+      trader,
+      'GET',
+      `/trading/accounts/${trader.account.id}/positions`,
+    );
+    const [position, ...others] = body.items;
+    assert.deepEqual(others, []);
+    assert.equal(position?.symbol, 'BTCUSDT');
+    assert.deepEqual(position.may_be?.toSorted(), [0, 2]);
+    assert.equal(position.in_sync, null);
   });
 
   test('a drift says what to send: red where too much is held, amber where something is missing', async (t) => {
@@ -294,10 +340,7 @@ describe('GET /trading/overview', () => {
     ]);
     const [excess] = (await overview(world, trader)).todo;
     assert.deepEqual([excess?.kind, excess?.severity], ['drift_excess', 'risk']);
-    assert.match(
-      excess?.detail ?? '',
-      /1 BTCUSDT is held that the strategy does not know of\. Aligning sells 1/,
-    );
+    assert.match(excess?.detail ?? '', /holds 1 BTCUSDT more than its strategy\. Aligning sells 1/);
   });
 
   test('a rehearsal is no trouble', async (t) => {
@@ -381,7 +424,7 @@ describe('GET /trading/overview', () => {
     const { todo, accounts } = await overview(world, trader);
     assert.deepEqual(
       todo.map(({ kind, severity, detail }) => [kind, severity, detail]),
-      [['key_can_withdraw', 'act', 'Fillpath never does. The key can withdraw: take it off.']],
+      [['key_can_withdraw', 'act', 'Fillpath never withdraws. The key can withdraw: take it off.']],
     );
     assert.ok(accounts[0]?.credentials_since);
   });

@@ -74,8 +74,11 @@ test('what was restored is left alone until its owner resumes it, and then kept 
     [item?.kind, item?.severity, item?.protection_id, others.length],
     ['protection_left', 'act', id, 0],
   );
-  assert.match(item?.title ?? '', /^Nobody looks after what protects the long position in BTCUSDT on Paper/);
-  assert.match(item?.detail ?? '', /restored from a backup\. Look at .* then resume it/);
+  assert.match(
+    item?.title ?? '',
+    /^The protection of the long position in BTCUSDT on Paper is not being watched/,
+  );
+  assert.match(item?.detail ?? '', /restored from a backup\. Check at .* then resume it/);
   // An order of the account has its worker look at everything that it keeps.
   await world.send(trader, { symbol: 'ETHUSDT' });
   assert.equal((await desk.shown(id)).state, 'left');

@@ -101,7 +101,7 @@ test('a stop that nobody can look after, because the credentials are refused, is
       [
         'protection_unwatched',
         'act',
-        'Nobody looks after the stop of the long position in BTCUSDT on Paper.',
+        'The stop of the long position in BTCUSDT on Paper is not being watched.',
       ],
     ],
   );

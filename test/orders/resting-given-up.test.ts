@@ -5,30 +5,15 @@ import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { millis, type Timestamp } from '../../src/domain/ids.ts';
-import { scriptedBroker } from '../worker/scripted-broker.ts';
-import { openWorld, settableClock } from '../world.ts';
+import { scriptedDesk } from './resting-desk.ts';
 
 const DAY = 24 * 3_600_000;
 
 /** A broker where an entry rests that it has not shown for so long that the entry is a dead letter. */
 async function givenUp(t: test.TestContext) {
-  const clock = settableClock();
-  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
-  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {} });
-  const trader = await world.makeTrader();
-  broker.fills = 'later';
-  const { body } = await world.send(trader, { limit_price: 90, quantity: 2, expires_in: 30 * 86_400 });
-  assert.equal(body.status, 'placed', JSON.stringify(body));
-  const id = body.order_id;
-  broker.script('find', async () => null);
-  for (let nth = 1; nth <= 4; nth++) {
-    clock.advance(31_000);
-    await world.eventually(
-      () => world.order(trader, id),
-      ({ verification }) => verification.attempts === nth,
-    );
-  }
-  assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
+  const { clock, broker, world, trader, rests, givesUp } = await scriptedDesk(t);
+  const id = await rests({ quantity: 2 });
+  await givesUp(id);
   const endsWith = (code: string) =>
     world.eventually(
       () => world.order(trader, id),
@@ -94,4 +79,19 @@ describe('an entry that rests and was given up', () => {
     assert.equal(broker.count('find'), looks + 1);
     assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
   });
+});
+
+test('what was given up and has ended since is no dead letter any more, whoever has seen its end', async (t) => {
+  const { clock, broker, world, trader } = await scriptedDesk(t);
+  const { body } = await world.send(trader, { quantity: 2 });
+  broker.settle(broker.ledger[0], 'partially_filled', '1');
+  const isGivenUp = async () => {
+    clock.advance(31_000);
+    return (await world.order(trader, body.order_id)).verification.state;
+  };
+  await world.eventually(isGivenUp, (state) => state === 'dead_letter');
+  const cancel = await world.send(trader, { action: 'cancel', quantity: undefined });
+  assert.equal(cancel.body.status, 'done', JSON.stringify(cancel.body));
+  const { status, verification } = await world.order(trader, body.order_id);
+  assert.deepEqual([status, verification.state], ['cancelled', 'done']);
 });

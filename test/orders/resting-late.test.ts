@@ -5,39 +5,14 @@ import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import { scriptedBroker } from '../worker/scripted-broker.ts';
-import { openWorld, settableClock, type Trader, type World } from '../world.ts';
+import type { Trader, World } from '../world.ts';
+import { type ScriptedDesk, scriptedDesk } from './resting-desk.ts';
 
 const DAY = 24 * 3_600_000;
 
-/** A broker where entries rest until they are settled, under a clock that stands still. */
-async function lateDesk(t: test.TestContext, env: Record<string, string> = {}) {
-  const clock = settableClock();
-  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
-  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {}, env });
-  const trader = await world.makeTrader();
-  broker.fills = 'later';
-  return {
-    ...{ clock, broker, world, trader },
-    rests: async (fields: Record<string, unknown>) => {
-      const { body } = await world.send(trader, { limit_price: 90, expires_in: 30 * 86_400, ...fields });
-      assert.equal(body.status, 'placed', JSON.stringify(body));
-      return body.order_id;
-    },
-    /** Once fill verification has found it so. */
-    found: async (id: string, status: string, filled: number) => {
-      clock.advance(31_000);
-      return world.eventually(
-        () => world.order(trader, id),
-        (order) => order.status === status && order.fill_quantity === filled,
-      );
-    },
-  };
-}
-
 describe('an entry that rested for days', () => {
   test('and was filled a moment ago: a successor does not believe a position that lags behind it', async (t) => {
-    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const { clock, broker, world, trader, rests, found } = await scriptedDesk(t);
     const id = await rests({ quantity: 2 });
     clock.advance(2 * DAY);
     broker.settle(broker.ledger[0], 'filled');
@@ -51,7 +26,7 @@ describe('an entry that rested for days', () => {
   });
 
   test('and is filled in parts: the last one counts, also where it is taken back then', async (t) => {
-    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const { clock, broker, world, trader, rests, found } = await scriptedDesk(t);
     const id = await rests({ quantity: 4 });
     broker.settle(broker.ledger[0], 'partially_filled', '1');
     await found(id, 'partially_filled', 1);
@@ -67,7 +42,7 @@ describe('an entry that rested for days', () => {
   });
 
   test('beside others: all that was filled is held by our record, where the broker shows nothing', async (t) => {
-    const { clock, broker, world, trader, rests, found } = await lateDesk(t);
+    const { clock, broker, world, trader, rests, found } = await scriptedDesk(t);
     const first = await rests({ id: 'A', quantity: 2 });
     const second = await rests({ id: 'B', quantity: 3, limit_price: 80 });
     clock.advance(DAY);
@@ -96,7 +71,7 @@ describe('a flatten', () => {
     ['a limit entry', { limit_price: 90 }],
   ] as const)
     test(`names ${what} that is not known to have been taken back, though nothing is held`, async (t) => {
-      const { broker, world, trader, rests } = await lateDesk(t);
+      const { broker, world, trader, rests } = await scriptedDesk(t);
       const id = await rests({ quantity: 2, ...fields });
       // What waits for a price is in no list of open orders.
       broker.script('openOrders', async () => []);
@@ -113,7 +88,7 @@ describe('a flatten', () => {
     });
 
   test('says nothing of entries that were taken back', async (t) => {
-    const { world, trader, rests } = await lateDesk(t);
+    const { world, trader, rests } = await scriptedDesk(t);
     await rests({ limit_price: undefined, stop_price: 110 });
     const { body } = await flatten(world, trader);
     assert.deepEqual([body.flatten.left, body.flatten_error], [[], null]);
@@ -135,7 +110,7 @@ const flatten = (world: World, trader: Trader) =>
 
 describe('a cancel', () => {
   test('of an entry that never arrived ends done as soon as the broker can be believed', async (t) => {
-    const { clock, broker, world, trader } = await lateDesk(t, { RESPONSE_WAIT_SECONDS: '2' });
+    const { clock, broker, world, trader } = await scriptedDesk(t, { env: { RESPONSE_WAIT_SECONDS: '2' } });
     broker.script('place', async () => ({ outcome: 'unknown', reason: 'the line broke' }), 1);
     const lost = await world.send(trader, { limit_price: 90 });
     assert.equal(lost.body.status, 'unknown', JSON.stringify(lost.body));
@@ -145,7 +120,7 @@ describe('a cancel', () => {
   });
 
   test('of an entry behind other credentials fails at once, and names it', async (t) => {
-    const { broker, world, trader, rests } = await lateDesk(t, { RESPONSE_WAIT_SECONDS: '2' });
+    const { broker, world, trader, rests } = await scriptedDesk(t, { env: { RESPONSE_WAIT_SECONDS: '2' } });
     const id = await rests({});
     await world.db.commit([
       sql`update order_history set credentials_version = credentials_version - 1 where order_id = ${id}`,
@@ -157,7 +132,7 @@ describe('a cancel', () => {
   });
 
   test('that hangs at the broker holds nobody: what became of the entry is looked at meanwhile', async (t) => {
-    const { broker, world, trader, rests } = await lateDesk(t, { BROKER_TIMEOUT_SECONDS: '60' });
+    const { broker, world, trader, rests } = await scriptedDesk(t, { env: { BROKER_TIMEOUT_SECONDS: '60' } });
     await rests({ quantity: 2 });
     broker.give(trader.account.id, 3);
     broker.fills = 'at once';
@@ -170,9 +145,43 @@ describe('a cancel', () => {
   });
 });
 
+describe('an entry of which nobody knows whether it arrived', () => {
+  const lost = async ({ broker, world, trader }: ScriptedDesk) => {
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'the line broke' }), 1);
+    const { body } = await world.send(trader, { limit_price: 90 });
+    assert.equal(body.status, 'unknown', JSON.stringify(body));
+    return body.order_id;
+  };
+
+  test('and which was sent with other credentials is in nobody’s way: this account does not have it', async (t) => {
+    const desk = await scriptedDesk(t);
+    const { clock, world, trader } = desk;
+    const id = await lost(desk);
+    await world.db.commit([
+      sql`update order_history set credentials_version = credentials_version - 1 where order_id = ${id}`,
+    ]);
+    for (const ms of [60_000, 15 * 60_000]) {
+      clock.advance(ms);
+      const { body } = await world.send(trader, { limit_price: 91 });
+      assert.equal(body.status, 'placed', JSON.stringify(body));
+    }
+    assert.equal((await world.order(trader, id)).status, 'unknown', 'it may rest where it was sent');
+  });
+
+  test('and which no look finds any more is its owner’s to settle, and whoever is in its way is told so', async (t) => {
+    const desk = await scriptedDesk(t, { able: { findsByClientIdMs: 60_000 } });
+    const { clock, world, trader } = desk;
+    const id = await lost(desk);
+    clock.advance(15 * 60_000);
+    const { body } = await world.send(trader, { limit_price: 91 });
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync'], JSON.stringify(body));
+    assert.match(body.error?.message ?? '', new RegExp(`${id}.*no longer tells.*settle it`));
+  });
+});
+
 describe('verification of what rests', () => {
   test('begins its tries anew whenever the broker shows it: what fails now and then adds up to nothing', async (t) => {
-    const { clock, broker, world, trader, rests } = await lateDesk(t);
+    const { clock, broker, world, trader, rests } = await scriptedDesk(t);
     const id = await rests({});
     const poll = async (attempts: number) => {
       clock.advance(31_000);
@@ -192,17 +201,9 @@ describe('verification of what rests', () => {
   });
 
   test('takes one up again that was given up, when somebody looks and it is there', async (t) => {
-    const { clock, broker, world, trader, rests } = await lateDesk(t);
-    const id = await rests({});
-    broker.script('find', async () => null);
-    for (let nth = 1; nth <= 4; nth++) {
-      clock.advance(31_000);
-      await world.eventually(
-        () => world.order(trader, id),
-        ({ verification }) => verification.attempts === nth,
-      );
-    }
-    assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
+    const { clock, broker, world, trader, rests, givesUp } = await scriptedDesk(t);
+    const id = await rests();
+    await givesUp(id);
     broker.forgetScripts();
     await world.as(trader, 'POST', `/trading/orders/${id}/look`);
     const seen = await world.eventually(
@@ -221,7 +222,9 @@ describe('verification of what rests', () => {
 
 describe('a broker that hangs', () => {
   test('does not keep what rests on the user’s other accounts from ending in time', async (t) => {
-    const { clock, broker, world, trader, rests } = await lateDesk(t, { BROKER_TIMEOUT_SECONDS: '60' });
+    const { clock, broker, world, trader, rests } = await scriptedDesk(t, {
+      env: { BROKER_TIMEOUT_SECONDS: '60' },
+    });
     const other = await world.addAccount(trader);
     const stuck = await rests({});
     const first = await world.send(other, { limit_price: 90, expires_in: 60 });

@@ -54,6 +54,36 @@ test('an order is found by its id, its client ids, its broker’s references and
   );
 });
 
+test('an instrument is found in whichever spelling it was sent, among orders and among signals', async (t) => {
+  const world = await openWorld(t);
+  const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+  const SPELLINGS = ['BTCUSDT', 'BINANCE:BTCUSDT.P', 'btcusdt'];
+  for (const symbol of [...SPELLINGS, 'ETHUSDT', 'BTCUSD']) await world.send(trader, { symbol });
+  await world.send(trader, { symbol: 'BYBIT:BTCUSDT', secret: 'wrong' });
+  await world.send(other);
+  const symbols = async (list: string, query: string) => {
+    const url = `/trading/${list}?${query}`;
+    const { status, body } = await world.as<{ items: { symbol: string }[] }>(trader, 'GET', url);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.items.map(({ symbol }) => symbol);
+  };
+  for (const spelling of [...SPELLINGS, 'OKX:BTCUSDT']) {
+    const query = `instrument=${encodeURIComponent(spelling)}`;
+    assert.deepEqual(await symbols('orders', query), SPELLINGS.toReversed(), spelling);
+    assert.deepEqual(await symbols('signals', query), ['BYBIT:BTCUSDT', ...SPELLINGS.toReversed()], spelling);
+  }
+  assert.deepEqual(await symbols('signals', 'instrument=BTCUSDT&outcome=refused'), ['BYBIT:BTCUSDT']);
+  assert.deepEqual(await symbols('orders', 'instrument=BTCUSDT&symbol=btcusdt'), ['btcusdt']);
+  assert.deepEqual(await symbols('orders', 'symbol=BTCUSDT'), ['BTCUSDT']);
+  assert.deepEqual(await symbols('orders', 'instrument=NOSUCH'), []);
+  const page = async (cursor: string) => {
+    const url = `/trading/signals?instrument=BTCUSDT&limit=3${cursor}`;
+    return (await world.as<Page>(trader, 'GET', url)).body;
+  };
+  const first = await page('');
+  assert.deepEqual([first.items.length, (await page(`&cursor=${first.next_cursor}`)).items.length], [3, 1]);
+});
+
 test('what is no word to search for is refused', async (t) => {
   const world = await openWorld(t);
   const trader = await world.makeTrader();

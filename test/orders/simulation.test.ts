@@ -95,7 +95,7 @@ describe('A simulated order', () => {
     const { body } = await world.send(trader, {}, simulated);
     const { advice, ...error } = body.error ?? assert.fail('no error');
     assert.deepEqual([body.status, error], ['rejected', rejection]);
-    assert.match(advice, /symbols lists/);
+    assert.match(advice, /a symbol that this broker has/);
   });
 
   test('fails where the broker cannot be asked, as in earnest', async (t) => {

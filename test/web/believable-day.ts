@@ -173,7 +173,7 @@ export async function playFortnight(stage: Stage, times: Times, exchange: Exchan
   const strategy = (account: Account, symbol: string, ticker: string, unit: number) => ({
     account,
     symbol,
-    ...createStrategy({ symbol, ticker, unit }, { chart, chance }),
+    ...createStrategy({ name: 'Pullback', symbol, ticker, unit }, { chart, chance }),
   });
   const btc = strategy(main, 'BTCUSDT', 'BTCUSDT.P', 0.05);
   const eth = strategy(main, 'ETHUSDT', 'ETHUSDT.P', 1.2);

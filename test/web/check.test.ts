@@ -215,7 +215,21 @@ test('the sentence on top says what would become of the message, and why', () =>
   assert.match(verdict({ understood: { action: 'sync' } }), /reports where the strategy stands/);
   const protecting = { understood: { action: 'protect' }, plan: { ...plan, legs: [] } };
   assert.match(verdict(protecting), /trades nothing, and changes what protects the position$/);
-  assert.match(verdict({ service: '3Commas' }), /written for 3Commas: it cannot be turned/);
+  assert.match(verdict({ service: '3Commas' }), /written for 3Commas: it cannot be translated/);
+  const stop = {
+    service: 'TradersPost',
+    understood: {},
+    lost: ['"stopLoss": it is not certain what it means.', '"extras": is not read here.'],
+    corrected: '{ "action": "buy" }',
+  };
+  assert.equal(
+    verdict(stop),
+    'This message was written for TradersPost, and its stop would be lost: the one below says the same in our format, with 2 differences',
+  );
+  assert.match(
+    verdict({ ...stop, corrected: '{ "stop_loss": "2%" }' }),
+    /^This message was written for TradersPost:/,
+  );
   const secret = refused('secret', 'Put your webhook secret into the message that works.');
   assert.match(
     verdict({ service: '3Commas', understood: {}, checks: [secret] }),

@@ -38,6 +38,7 @@ const PAGES = [
     '/',
     '/signals',
     '/positions',
+    '/trades',
     '/performance',
     '/accounts',
     '/check',

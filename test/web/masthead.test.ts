@@ -1,8 +1,6 @@
 // The masthead: the way to every page, the search, Trade and Halt, in one line from 360 px up.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { assertClean, barriers, chord, goTo, logIn, onStage, sideways } from './stage.ts';
@@ -22,28 +20,6 @@ const PAGES = [
   ],
   ...['Security', 'Operation'],
 ];
-
-/** Pages that are to come, each before the one that follows it: the list has to have room for them. */
-const COMING = [
-  { before: '{to:"/accounts",name:"Accounts"', line: '{to:"/trades",name:"Trades",key:"d"},' },
-  { before: '{to:"/check",name:"Check"', line: '{to:"/groups",name:"Groups",key:"r"},' },
-];
-
-const BUILT = join(import.meta.dirname, '../../web/dist');
-
-/** The scripts that have the list of pages, that of the last build too, with the lines of those that are not in it yet. */
-function scriptsWithComing() {
-  const names = readdirSync(BUILT).filter((file) => file.endsWith('.js'));
-  return names.flatMap((name) => {
-    const script = readFileSync(join(BUILT, name), 'utf8');
-    if (!COMING.every(({ before }) => script.includes(before))) return [];
-    const missing = COMING.filter(({ line }) => !script.includes(line.split(',key')[0] ?? line));
-    return {
-      name,
-      body: missing.reduce((text, { before, line }) => text.replace(before, line + before), script),
-    };
-  });
-}
 
 /** From a phone's to a wall's, and on both sides of every step. */
 const WIDTHS = [
@@ -85,8 +61,6 @@ async function assertOneLine(page: Page, width: number): Promise<void> {
 }
 
 await onStage('the masthead', async ({ stage, visitor, page, open }) => {
-  for (const { name, body } of scriptsWithComing())
-    await page.route(`**/static/${name}`, (route) => route.fulfill({ contentType: 'text/javascript', body }));
   await logIn(page, stage);
   await visitor.settled();
   const header = page.locator('header:has(> nav)');
@@ -153,7 +127,9 @@ await onStage('the masthead', async ({ stage, visitor, page, open }) => {
       await open('/');
       await more.focus();
       await page.keyboard.press('Enter');
-      const first = pages.getByRole('link', { name: width === 1280 ? 'Performance' : /Trades|Accounts/ });
+      const first = pages.getByRole('link', {
+        name: width === 1280 ? 'Performance' : width === 768 ? 'Accounts' : 'Trades',
+      });
       await page.keyboard.press('Tab');
       await first.and(focused).waitFor();
       for (const theme of ['light', 'dark'] as const) {
@@ -224,6 +200,33 @@ await onStage('the masthead', async ({ stage, visitor, page, open }) => {
       await page.keyboard.press('Enter');
       await page.waitForURL(`${stage.url}/signals?search=ETH`);
       await visitor.settled();
+    });
+
+  for (const width of [1280, 360])
+    test(`the search offers what it finds while somebody types, in a window of ${width} px`, async () => {
+      const account = await stage.makeAccount({ name: `Lab ${width}` });
+      await stage.signal(account, { action: 'buy', symbol: 'BINANCE:SOLUSDT.P', quantity: 2 });
+      await inWindow(width);
+      await open('/');
+      const before = await halt.boundingBox();
+      await page.keyboard.press('/');
+      await page.keyboard.type('so');
+      const found = page.getByRole('option');
+      await found.filter({ hasText: 'buy 2' }).first().waitFor();
+      assert.match((await found.first().textContent()) ?? '', /^so.*orders and signals/);
+      assert.deepEqual(await halt.boundingBox(), before, 'never over Halt');
+      assert.deepEqual(await barriers(page), []);
+      assert.deepEqual(await sideways(page), []);
+      await page.keyboard.press('ArrowDown');
+      await found.nth(1).and(page.locator('[aria-selected="true"]')).filter({ hasText: 'SOLUSDT' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/(?:positions|signals\?.*symbol=SOLUSDT.*)$/);
+      await page.keyboard.press('/');
+      await page.keyboard.type('so');
+      await found.first().waitFor();
+      await page.keyboard.press('Escape');
+      await found.first().waitFor({ state: 'hidden' });
+      assert.notDeepEqual(await words(), [], 'escape gives the pages back');
     });
 
   test('the first step of the keyboard leads past all of it', async () => {

@@ -14,6 +14,8 @@ import {
   totalsOf,
 } from '../../web/pages/performance/days.ts';
 import { draw } from '../../web/pages/performance/drawing.ts';
+import { csvOf, sheetsOf } from '../../web/pages/performance/sheets.ts';
+import { amountBars, inOrder, symbolSheet } from '../../web/pages/performance/symbols.ts';
 import {
   bars,
   columns,
@@ -24,9 +26,7 @@ import {
   spread,
   stacked,
   stairs,
-} from '../../web/pages/performance/geometry.ts';
-import { csvOf, sheetsOf } from '../../web/pages/performance/sheets.ts';
-import { amountBars, inOrder, symbolSheet } from '../../web/pages/performance/symbols.ts';
+} from '../../web/parts/geometry.ts';
 
 const NOW = Date.parse('2026-11-12T09:30:00Z');
 

@@ -11,6 +11,7 @@ import {
 import {
   alignOrder,
   isFresh,
+  mayBeInWords,
   type Position,
   positionNow,
   reasonInWords,
@@ -122,6 +123,38 @@ describe('an Align', () => {
   it('says why', () => {
     assert.equal(reasonInWords(held(40, 0)), 'The strategy stands flat, the broker holds long 40.');
     assert.equal(reasonInWords(held(0, 2)), 'The strategy stands long 2, and the broker holds nothing.');
+  });
+});
+
+describe('a position of which nobody knows', () => {
+  const unknown = { ...held(0, -0.2), in_sync: null, may_be: [0, -0.2] };
+
+  it('is two, never one number, and never in sync', () => {
+    assert.deepEqual(saidOf(unknown), ['not known', 'risk']);
+    assert.equal(mayBeInWords(unknown.may_be), 'flat or short 0.2, not known');
+    assert.equal(mayBeInWords([2, 3, 4]), 'long 2, long 3 or long 4, not known');
+    assert.equal(alignOrder(unknown), null);
+    const { lead, rest, trouble } = headingOf(tallyOf([unknown, held(1, 1)]));
+    assert.equal(`${lead}${rest}${trouble}`, '2 positions: 1 as the strategies say, 1 not known');
+  });
+});
+
+describe('a position that is missing on a halted account', () => {
+  const closed = { ...held(0, 2), isHalted: true };
+
+  it('is told quietly, and nobody is asked to buy it again', () => {
+    assert.deepEqual(saidOf(closed), ['−2, halted', null]);
+    assert.equal(alignOrder(closed), null);
+    assert.equal(
+      reasonInWords(closed),
+      'The strategy stands long 2, the broker holds nothing. The account is halted: nothing is opened until you resume it.',
+    );
+    const { lead, rest, trouble } = headingOf(tallyOf([closed]));
+    assert.equal(`${lead}${rest}${trouble}`, '1 position: 1 held back by the halt');
+  });
+
+  it('is red all the same where too much is held', () => {
+    assert.equal(alignOrder({ ...held(3, 2), isHalted: true })?.button, 'Sell 1 SOLUSDT.P to align');
   });
 });
 

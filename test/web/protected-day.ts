@@ -50,7 +50,7 @@ export interface ProtectedDay {
   readonly entry: string;
   readonly restored: string;
   readonly bare: string;
-  /** Nobody looks after it. */
+  /** Not watched. */
   readonly left: string;
   readonly stopped: string;
 }

@@ -148,7 +148,7 @@ await onStage(
     await test('removes the close by the clock, and leaves the rest', async () => {
       await openDrawer();
       await pressFor(drawer.getByRole('button', { name: 'remove that' }));
-      await sentence.getByText('It is not closed by the clock any more.').waitFor();
+      await sentence.getByText('It is no longer closed by the clock.').waitFor();
       await pressFor(drawer.getByRole('button', { name: 'Remove the close by the clock' }));
       await drawer.waitFor({ state: 'detached' });
       const { protection } = await held('BTCUSDT');

@@ -93,7 +93,10 @@ describe('the sentence of the drawer', () => {
 
   it('says what a removal means', () => {
     const bare = changed({ stop: price('') });
-    assert.match(said(bare), /^Removes the stop of 0\.4 BTC at 64,000: what it can lose is not limited/);
+    assert.match(
+      said(bare),
+      /^Removes the stop of 0\.4 BTC at 64,000: what it can lose is no longer limited/,
+    );
     assert.equal(removesStop(bare), true);
     assert.equal(buttonWords(bare), 'Remove the stop');
   });
@@ -120,7 +123,7 @@ describe('the sentence of the drawer', () => {
       'Once the price was at 66,200, the stop goes to 65,500.2, beyond the entry.',
     );
     const untimed = changed({ time: 'none' });
-    assert.equal(said(untimed), 'It is not closed by the clock any more.');
+    assert.equal(said(untimed), 'It is no longer closed by the clock.');
     assert.equal(buttonWords(untimed), 'Remove the close by the clock');
   });
 

@@ -151,6 +151,11 @@ describe('an entry that rests', () => {
     assert.deepEqual(of({ order_type: 'entry' }), ['dip', 'plain']);
     assert.deepEqual(of({ order_type: 'entry', limit_price: 1, action: 'sell' }), ['dip', 'plain']);
     assert.deepEqual(of({ action: 'close' }), ['dip', 'plain']);
+    assert.deepEqual(
+      of({ action: 'close', symbol: 'BYBIT:BTCUSDT.P' }),
+      ['dip', 'plain'],
+      'as an alert spells it',
+    );
     assert.equal(entryInWords(plain), 'buy 0.5 at 64,200 or better');
   });
 

@@ -84,6 +84,7 @@ export const inOrder = (accountId: string, signalId: string): readonly Sitting[]
   { name: 'signals', path: '/signals' },
   { name: 'story', path: `/signals/${signalId}` },
   { name: 'positions', path: '/positions' },
+  { name: 'trades', path: '/trades' },
   { name: 'performance', path: accountId ? `/performance?account=${accountId}` : '/performance' },
   { name: 'accounts', path: '/accounts' },
   { name: 'account', path: `/accounts/${accountId}` },

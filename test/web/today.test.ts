@@ -234,7 +234,7 @@ describe('a thing to do', () => {
     const unknown = todo('unknown_order', { next_at: at(15, 48) });
     const then = Date.parse(at(15, 48));
     assert.equal(nextLook(unknown, then - 18_000), 'The next in 18 s.');
-    assert.equal(nextLook(unknown, then + 500), 'The next one is being made.');
+    assert.equal(nextLook(unknown, then + 500), 'The next one is being made now.');
     assert.equal(nextLook(todo('dead_letter', { next_at: null }), then), null);
   });
 });
@@ -271,8 +271,15 @@ describe('an account’s day', () => {
 
   test('what is only missing is no risk', () => {
     const missing = todo('drift_missing', { trading_account_id: 'a1' });
-    assert.equal(driftOf([missing], 'a1'), 'act');
-    assert.equal(driftOf([missing, todo('drift_excess', { trading_account_id: 'a1' })], 'a1'), 'risk');
+    const account = { id: 'a1', halted: false };
+    const excess = todo('drift_excess', { trading_account_id: 'a1' });
+    assert.equal(driftOf([missing], account), 'act');
+    assert.equal(driftOf([missing, excess], account), 'risk');
+    // What is not opened there is the wish of whoever has halted it.
+    const halted = { ...account, halted: true };
+    assert.equal(driftOf([], halted), null);
+    assert.equal(driftOf([excess], halted), 'risk');
+    assert.equal(driftOf([todo('unknown_order', { trading_account_id: 'a1' })], halted), 'risk');
   });
 
   test('draws a stroke per moment, refused ones below the line, none outside of the day', () => {

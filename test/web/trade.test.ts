@@ -315,6 +315,16 @@ describe('The symbols offered while somebody types', () => {
     assert.deepEqual(offered(before, 'x', 'x'), before);
   });
 
+  it('are first what the account holds or has traded, also where the broker’s first page has none of it', () => {
+    const answer = [named('BANANAUSDT'), named('BTCUSDT'), named('BNBUSDT')];
+    assert.deepEqual(
+      offered(answer, 'b', 'b', ['BTCUSDT', 'BZUSDT', 'ETHUSDT']).map(({ symbol }) => symbol),
+      ['BTCUSDT', 'BZUSDT', 'BANANAUSDT', 'BNBUSDT'],
+    );
+    const many = Array.from({ length: 12 }, (_, index) => named(`B${index}USDT`));
+    assert.equal(offered(many, 'b', 'b').length, 8);
+  });
+
   it('are never one of an older answer without the letters in the field: Enter would trade it', () => {
     assert.deepEqual(
       offered(before, 'btc', '').map(({ symbol }) => symbol),
@@ -325,5 +335,12 @@ describe('The symbols offered while somebody types', () => {
       ['AAPL'],
     );
     assert.deepEqual(offered(before, 'zzz', ''), []);
+    const pairs = [named('BTCUSDT', 'Bitcoin / Tether'), named('ETHUSDT', 'Ether / Tether')];
+    assert.deepEqual(
+      offered(pairs, 'eth', 'e').map(({ symbol }) => symbol),
+      ['ETHUSDT'],
+      'and Tether is not Ether',
+    );
+    assert.deepEqual(offered(pairs, 'usd', 'u'), []);
   });
 });

@@ -34,9 +34,19 @@ await onStage('at every width', async ({ stage, page, open }) => {
   await logIn(page, stage);
 
   const paths = [
-    ...['/', '/signals', '/positions', '/performance', '/accounts', `/accounts/${long.id}`, '/groups'],
+    ...[
+      '/',
+      '/signals',
+      '/positions',
+      '/trades',
+      '/performance',
+      '/accounts',
+      `/accounts/${long.id}`,
+      '/groups',
+    ],
     ...[`/groups/${group.id}`, '/check', '/security', '/notifications', '/operation'],
     ...items.map(({ order_id }) => `/orders/${order_id}`),
+    ...items.slice(-1).map(({ order_id }) => `/trades/${order_id}`),
   ];
   for (const path of paths)
     test(`${path.replace(/[0-9a-f-]{36}/, '…')} does not scroll sideways`, async () => {

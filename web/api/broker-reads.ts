@@ -38,7 +38,18 @@ export const balance = (id: string) =>
     ...ASKED_OF_BROKERS,
   });
 
-/** What can be traded under a name that begins like this, or is described like it. */
+/** Whoever sent them. */
+export const openOrders = (id: string) =>
+  queryOptions({
+    queryKey: ['open-orders', id],
+    queryFn: ({ signal }) =>
+      through(signal, () =>
+        read(api.GET('/trading/accounts/{id}/open-orders', { params: { path: { id } }, signal })),
+      ),
+    ...ASKED_OF_BROKERS,
+  });
+
+/** What can be traded under a name like this, the likeliest first. Of a few pages' worth those that the account knows are picked. */
 export const symbols = (id: string, q: string) =>
   queryOptions({
     queryKey: ['symbols', id, q],
@@ -46,7 +57,7 @@ export const symbols = (id: string, q: string) =>
       through(signal, () =>
         read(
           api.GET('/trading/accounts/{id}/symbols', {
-            params: { path: { id }, query: { limit: 8, ...(q ? { q } : {}) } },
+            params: { path: { id }, query: { limit: 50, ...(q ? { q } : {}) } },
             signal,
           }),
         ),
@@ -91,6 +102,7 @@ export async function leaveOffAsking(client: QueryClient): Promise<void> {
   await Promise.all([
     client.cancelQueries({ queryKey: ['positions'] }),
     client.cancelQueries({ queryKey: ['balance'] }),
+    client.cancelQueries({ queryKey: ['open-orders'] }),
     client.cancelQueries({ queryKey: ['symbols'] }),
     client.cancelQueries({ queryKey: ['prices'] }),
   ]);

@@ -28,9 +28,23 @@ export function useOrderChanges(hear: Hears): void {
 }
 
 /** What orders change besides themselves. Lists that must not move under the pointer (signals, orders) are not here. */
-const CHANGED_BY_ORDERS = [['overview'], ['performance'], ['orders', 'story'], ['groups', 'signals']];
+const CHANGED_BY_ORDERS = [
+  ['overview'],
+  ['performance'],
+  ['trades'],
+  ['orders', 'story'],
+  ['groups', 'signals'],
+];
 /** Of these the broker is asked, and it counts who asks. */
 const CHANGED_AT_BROKER = [['positions'], ['balance']];
+/** Refused signals and reports; the list itself does not move by them. */
+const CHANGED_BY_SIGNALS = [
+  ['signals', 'latest'],
+  ['signals', 'fresh'],
+  ['signals', 'first'],
+  ['groups', 'signals'],
+  ['overview'],
+];
 /** Those lists, which a change of an order does not move by itself. */
 const LISTS = [['signals'], ['orders']];
 /** Many orders at once are one change. */
@@ -66,6 +80,7 @@ function LiveTo({ userId, children }: { readonly userId: string | undefined; rea
   useEffect(() => {
     if (userId === undefined) return;
     const changed = refreshSoon(client, CHANGED_BY_ORDERS, GATHER_MS);
+    const arrived = refreshSoon(client, CHANGED_BY_SIGNALS, GATHER_MS);
     const changedAtBroker = refreshSoon(client, CHANGED_AT_BROKER, GATHER_AT_BROKER_MS);
     return listen(
       userId,
@@ -75,7 +90,8 @@ function LiveTo({ userId, children }: { readonly userId: string | undefined; rea
           for (const hear of listeners) hear(told.order);
           changed();
           changedAtBroker();
-        } else if (told.what === 'begun') {
+        } else if (told.what === 'signals') arrived();
+        else if (told.what === 'begun') {
           changed();
           changedAtBroker();
           for (const queryKey of LISTS) void client.invalidateQueries({ queryKey });

@@ -7,6 +7,8 @@ import { serverNow } from '../api/clock.ts';
 
 export type Told =
   | { readonly what: 'order'; readonly order: Schemas['OrderRecord'] }
+  /** Signals have arrived that became no order. */
+  | { readonly what: 'signals' }
   /** The page's first stream, soon after its first questions: orders may have changed between the two, and nothing else. */
   | { readonly what: 'begun' }
   /** Something may have been missed: what is shown must be read again. */
@@ -146,6 +148,10 @@ function followUntil(
       source.addEventListener('order', ({ data }) => {
         live();
         say({ what: 'order', order: JSON.parse(data) });
+      });
+      source.addEventListener('signals', () => {
+        live();
+        say({ what: 'signals' });
       });
       source.addEventListener('reset', () => {
         live();

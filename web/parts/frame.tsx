@@ -8,6 +8,7 @@ import { publicConfig } from '../api/queries.ts';
 import { Live } from '../live/live.tsx';
 import styles from './frame.module.css';
 import { Keys } from './keys.tsx';
+import { Ahead } from './later.tsx';
 import { Masthead, ThumbRow } from './masthead.tsx';
 import { OverPages } from './over.tsx';
 import { Unconfirmed } from './unconfirmed.tsx';
@@ -30,6 +31,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
         </main>
         <ThumbRow />
         <Keys openSearch={openSearch} />
+        <Ahead />
       </OverPages>
     </Live>
   );

@@ -2,8 +2,11 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
+import { Unreachable } from '../api/problem.ts';
 import { mayBeLoggedIn } from '../api/session.ts';
+import { useLiveness } from '../live/live.tsx';
+import { forgetMissing } from './later.tsx';
 import { Page, useTitle } from './page.tsx';
 import { ProblemNote } from './problem-note.tsx';
 
@@ -39,11 +42,20 @@ function Missing() {
 export function Fault({ error, reset }: ErrorComponentProps) {
   useTitle('A fault');
   const queries = useQueryClient();
+  const { isLive } = useLiveness();
   const tryAgain = () => {
+    forgetMissing();
     // What the page could not show is read anew; what the frame shows stays.
     queries.removeQueries({ type: 'inactive' });
     reset();
   };
+  const wasAway = useRef(false);
+  // Its code did not come, and somebody answers again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once with each return of the service
+  useEffect(() => {
+    if (isLive && wasAway.current && error instanceof Unreachable) tryAgain();
+    wasAway.current = !isLive;
+  }, [isLive]);
   return (
     <>
       <h1 className="answer">This page could not be shown</h1>

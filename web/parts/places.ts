@@ -17,6 +17,7 @@ const PLACES: readonly Place[] = [
   { to: '/', name: 'Today', key: 't' },
   { to: '/signals', name: 'Signals', key: 's' },
   { to: '/positions', name: 'Positions', key: 'p' },
+  { to: '/trades', name: 'Trades', key: 'd' },
   { to: '/accounts', name: 'Accounts', key: 'a' },
   { to: '/performance', name: 'Performance', key: 'f' },
   { to: '/groups', name: 'Groups', key: 'r' },

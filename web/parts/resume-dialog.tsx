@@ -34,13 +34,13 @@ export function ResumeDialog({
   return (
     <Dialog title={`Resume ${name}`} onClose={onClose}>
       <p className={styles.sentence}>
-        Nothing is sent now. From the next signal on, entries are taken again, and what came while it was
-        halted is not made up for.
+        Nothing is sent now. From the next signal on entries are taken again. Signals that came while it was
+        halted are not caught up.
       </p>
       {resume.error && (
         <ProblemNote fault={resume.error}>
           {isOpen(problemOf(resume.error)) &&
-            'Whether it was resumed is not known: until it is, assume that the next signal trades.'}
+            'Whether it was resumed is not known. Until it is, assume that the next signal trades.'}
         </ProblemNote>
       )}
       <Choices>

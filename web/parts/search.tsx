@@ -1,9 +1,18 @@
 // The masthead's search. From 1,216 px on it is a field, below that a word; opened, it lies over the pages, never over Halt.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type FocusEvent, type FormEvent, useEffect, useRef, useState } from 'react';
+import {
+  type FocusEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { flushSync } from 'react-dom';
 import styles from './masthead.module.css';
+import { Suggestions, useSuggestions, useTake } from './suggestions.tsx';
 
 export interface Seeking {
   readonly isSeeking: boolean;
@@ -14,6 +23,9 @@ export function Search({ isSeeking, seek }: Seeking) {
   const navigate = useNavigate();
   const [text, setText] = useState('');
   const field = useRef<HTMLInputElement>(null);
+  const list = useId();
+  const [marked, mark] = useState(0);
+  const items = useSuggestions(text, isSeeking);
   const before = useRef<Element | null>(null);
   useEffect(() => {
     if (!isSeeking) return;
@@ -27,6 +39,7 @@ export function Search({ isSeeking, seek }: Seeking) {
     field.current?.blur();
     if (before.current instanceof HTMLElement && before.current !== field.current) before.current.focus();
   };
+  const take = useTake(leave);
   const giveUp = () => {
     setText('');
     leave();
@@ -35,8 +48,18 @@ export function Search({ isSeeking, seek }: Seeking) {
     event.preventDefault();
     const wanted = text.trim();
     if (!wanted) return;
+    const chosen = items[marked];
+    if (chosen) return take(chosen);
     leave();
     void navigate({ to: '/signals', search: { search: wanted } as never });
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0 && items.length > 0) mark((at) => (at + step + items.length) % items.length);
+    else if (event.key === 'Escape') giveUp();
+    else return;
+    // The browser would move the caret, or empty the field, which is typing.
+    event.preventDefault();
   };
   /** Not with the window: who looks up a reference in another one comes back to it. */
   const gone = ({ currentTarget, relatedTarget }: FocusEvent) => {
@@ -59,19 +82,19 @@ export function Search({ isSeeking, seek }: Seeking) {
               onChange={({ target }) => {
                 seek(true);
                 setText(target.value);
+                mark(0);
               }}
-              onKeyDown={(event) => {
-                if (event.key !== 'Escape') return;
-                // The browser would empty it, which is typing.
-                event.preventDefault();
-                giveUp();
-              }}
+              aria-autocomplete="list"
+              aria-controls={list}
+              aria-activedescendant={items[marked] ? `${list}-${marked}` : undefined}
+              onKeyDown={press}
             />
           </label>
           <kbd>/</kbd>
           <button type="button" className={`link quiet ${styles.close}`} onClick={giveUp}>
             Close <kbd>esc</kbd>
           </button>
+          <Suggestions id={list} items={items} marked={marked} onTake={take} />
         </form>
       </search>
       <button type="button" className={`link ${styles.find}`} onClick={() => seek(true)}>

@@ -6,12 +6,22 @@ import { figure, heldInWords } from './numbers.ts';
 
 type Schemas = components['schemas'];
 
-export type Position = Pick<Schemas['Position'], 'symbol' | 'quantity' | 'strategy_position' | 'in_sync'>;
+export type Position = Pick<
+  Schemas['Position'],
+  'symbol' | 'quantity' | 'strategy_position' | 'in_sync' | 'may_be'
+> & {
+  /** Its account is: nothing is opened there. */
+  readonly isHalted?: boolean;
+};
 
 export type Standing =
   /** No strategy has said how much it holds. */
   | { readonly is: 'unspoken' }
   | { readonly is: 'same' }
+  /** Red: the end of an order is not known, and so is what is held. */
+  | { readonly is: 'unknown' }
+  /** An entry is missing, because its owner has halted the account. */
+  | { readonly is: 'held back'; readonly by: number }
   /** Red: the broker holds more than the strategy, or against it. */
   | { readonly is: 'too much' | 'against'; readonly by: number }
   /** Amber: an entry is missing. */
@@ -25,13 +35,15 @@ export const isHeldElsewhere = (position: Position): boolean =>
   isContinuous(position) && position.quantity === 0;
 
 export function standingOf(position: Position): Standing {
-  const { quantity, strategy_position: strategy, in_sync } = position;
+  const { quantity, strategy_position: strategy, in_sync, isHalted = false } = position;
+  if (position.may_be) return { is: 'unknown' };
   if (in_sync === null || strategy === null) return { is: 'unspoken' };
   if (in_sync) return { is: 'same' };
   if (isHeldElsewhere(position) || quantity === strategy) return { is: 'differs' };
   const by = Math.abs(minus(quantity, strategy));
   if (quantity * strategy < 0) return { is: 'against', by };
-  return { is: Math.abs(quantity) > Math.abs(strategy) ? 'too much' : 'missing', by };
+  if (Math.abs(quantity) > Math.abs(strategy)) return { is: 'too much', by };
+  return { is: isHalted ? 'held back' : 'missing', by };
 }
 
 /** The newest reading in which an order may still be named: what is held changes under it. */
@@ -64,11 +76,19 @@ export interface AlignOrder {
   readonly says: string;
 }
 
+const NOTHING_TO_ALIGN: readonly Standing['is'][] = ['same', 'unspoken', 'unknown', 'held back'];
+
+/** "flat or short 0.2, not known": never a number made of it. */
+export function mayBeInWords(mayBe: readonly number[]): string {
+  const words = mayBe.map(heldInWords);
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not known`;
+}
+
 /** The order that an Align would send; null: there is nothing to align. */
 export function alignOrder(position: Position): AlignOrder | null {
   const standing = standingOf(position);
   const { symbol, quantity, strategy_position: strategy } = position;
-  if (strategy === null || standing.is === 'same' || standing.is === 'unspoken') return null;
+  if (strategy === null || NOTHING_TO_ALIGN.includes(standing.is)) return null;
   const ends = `ends ${heldInWords(strategy)}`;
   if (standing.is === 'differs')
     return {
@@ -102,6 +122,8 @@ export function reasonInWords(position: Position): string {
       return quantity === 0
         ? `The strategy stands ${stands}, and the broker holds nothing.`
         : `The strategy stands ${stands}, the broker holds only ${heldInWords(quantity)}.`;
+    case 'held back':
+      return `The strategy stands ${stands}, the broker holds ${quantity === 0 ? 'nothing' : heldInWords(quantity)}. The account is halted: nothing is opened until you resume it.`;
     case 'differs':
       return `The strategy stands ${stands}. When last compared, the broker held something else.`;
     default:

@@ -4,6 +4,7 @@
 import { TRADABLE } from '../../broker/broker.ts';
 import { type Account, changeAccountAt } from '../../data/accounts/accounts.ts';
 import type { Db } from '../../data/engine/db.ts';
+import { ordersOf } from '../../data/orders/own-legs.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
@@ -26,6 +27,7 @@ type Enquiry =
   | 'positions'
   | 'balance'
   | 'quote'
+  | 'openOrders'
   | 'flatten'
   | 'symbols'
   | 'plan'
@@ -33,6 +35,7 @@ type Enquiry =
 
 /** Nothing was ordered: what asks may ask again. */
 const AGAIN = { advice: 'Try again in a moment.' };
+const UPGRADING = deny('worker_unavailable', { ...AGAIN, detail: 'The service is being upgraded.' });
 
 /** Nobody who trades is held back by it. */
 export const LESS = {
@@ -211,8 +214,7 @@ export async function readQuote(
 ) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  if (!deps.pool.allKnow('quotes'))
-    return deny('worker_unavailable', { ...AGAIN, detail: 'The service is being upgraded.' });
+  if (!deps.pool.allKnow('quotes')) return UPGRADING;
   const { id: accountId, connectionVersion: version } = account;
   const answer = await askWorker(deps, user, { kind: 'quote', accountId, version, ...asked });
   if (isDenial(answer)) return answer;
@@ -223,6 +225,29 @@ export async function readQuote(
     });
   const { symbol, bid, ask } = answer.quote;
   return { symbol, bid: toNumber(bid), ask: toNumber(ask) };
+}
+
+/** Those that have not ended at the broker, whoever sent them. */
+export async function readOpenOrders(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  if (!deps.pool.allKnow('openOrders')) return UPGRADING;
+  const { id: accountId, connectionVersion: version } = account;
+  const answer = await askWorker(deps, user, { kind: 'openOrders', accountId, version });
+  if (isDenial(answer)) return answer;
+  const orderOf = await ordersOf(deps.db.lists, user, answer.openOrders);
+  return {
+    items: answer.openOrders.map((order) => ({
+      symbol: order.symbol,
+      side: order.side,
+      quantity: toNumber(order.quantity),
+      fill_quantity: toNumber(order.fillQuantity),
+      reduce_only: order.reduceOnly,
+      broker_ref: order.brokerRef,
+      client_order_id: order.clientOrderId,
+      order_id: orderOf(order),
+    })),
+  };
 }
 
 export async function readSymbols(

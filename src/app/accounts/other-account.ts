@@ -66,7 +66,7 @@ function told({ id: userId, context }: Owner, protection: Protection, at: number
       resource: { type: 'protection', id: protection.id },
       metadata: {
         ...{ trading_account_id: accountId, symbol, side, simulation, caused_by: setBy, left },
-        text: `Nobody looks after what protects ${positionOf(protection)} any more: the credentials are of another account at the broker. ${stands} at the former account: look after it there, or enter its credentials again and resume it on Today.`,
+        text: `The protection of ${positionOf(protection)} is no longer watched: the credentials are of another account at the broker. ${stands} at the former account: watch it there, or enter its credentials again and resume it on Today.`,
       },
     },
     at,

@@ -68,7 +68,7 @@ interface AdminDeps {
 }
 
 interface Tells {
-  readonly changes: Changes;
+  readonly changes: Pick<Changes, 'ofOrder' | 'ofAccess'>;
 }
 
 /** Who administers, and by which request. */

@@ -93,6 +93,7 @@ const MOST_CHARACTERS = 16_384;
 export const understanding = (signal: Signal) => ({
   action: signal.action,
   symbol: signal.symbol,
+  ...(signal.asReceived.apart?.id && { id: signal.asReceived.apart.id }),
   quantity: toNumberOrNull(signal.quantity),
   ...(signal.quantityType !== 'units' && { quantity_type: signal.quantityType }),
   operation: signal.intent.operation,

@@ -1,5 +1,5 @@
 // What changes about a user's orders is noted in the user's journal, by whoever has saved it: no more than the order's id,
-// because the order is in the database. Nobody waits for that, and nothing fails by it: what is not noted, the streams'
+// because the order is in the database. Of signals that become no order it is noted that there are new ones, and no more. Nobody waits for that, and nothing fails by it: what is not noted, the streams'
 // own rounds find (feeds.ts). A moment's changes are noted together, an order that changes twice in it once.
 
 import type { OrderId, UserId } from '../../domain/ids.ts';
@@ -9,6 +9,8 @@ import type { Store } from '../../store/store.ts';
 export interface Changes {
   /** After its commit. */
   ofOrder(order: Pick<Order, 'id' | 'userId'>): void;
+  /** One was kept that became no order: refused, or a report. */
+  ofSignal(user: UserId): void;
   /** A session or a key has ended, or the user may not come in any more: their streams look whether they may go on. */
   ofAccess(user: UserId): void;
 }
@@ -17,14 +19,20 @@ export interface Changes {
 export const journalOf = (user: UserId): string => `orders:{${user}}`;
 /** In place of an order's id. */
 export const ACCESS = 'access';
+export const SIGNALS = 'signals';
+type Note = OrderId | typeof ACCESS | typeof SIGNALS;
 
 const TOGETHER_MS = 20;
+/** Refused signals may come in floods: the first is noted at once, and then all of this time together. */
+const FLOOD_MS = 1_000;
 
 export function noteChanges({ store }: { readonly store: Pick<Store, 'note'> }): Changes & {
   stop(): Promise<void>;
 } {
-  let noted = new Map<UserId, Set<OrderId | typeof ACCESS>>();
+  let noted = new Map<UserId, Set<Note>>();
   let timer: NodeJS.Timeout | undefined;
+  /** Whose signals were noted a moment ago, and whether there were more since. */
+  const lately = new Map<UserId, boolean>();
 
   async function leave(): Promise<void> {
     const users = noted;
@@ -34,14 +42,26 @@ export function noteChanges({ store }: { readonly store: Pick<Store, 'note'> }):
     await Promise.allSettled(notes);
   }
 
-  function add(user: UserId, text: OrderId | typeof ACCESS): void {
+  function add(user: UserId, text: Note): void {
     const texts = noted.get(user);
     if (texts) texts.add(text);
     else noted.set(user, new Set([text]));
     timer ??= setTimeout(() => void leave(), TOGETHER_MS).unref();
   }
 
+  function addSignal(user: UserId): void {
+    if (lately.has(user)) return void lately.set(user, true);
+    add(user, SIGNALS);
+    lately.set(user, false);
+    setTimeout(() => {
+      const isMore = lately.get(user);
+      lately.delete(user);
+      if (isMore) addSignal(user);
+    }, FLOOD_MS).unref();
+  }
+
   return {
+    ofSignal: addSignal,
     ofOrder: ({ id, userId }) => add(userId, id),
     ofAccess: (user) => add(user, ACCESS),
     async stop() {

@@ -12,11 +12,13 @@ import { type OrderMark, orderMarks } from '../../data/orders/marks.ts';
 import { isUuid, type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import type { OrderRecord } from '../../domain/orders/result.ts';
 import type { JournalLine, Store } from '../../store/store.ts';
-import { ACCESS, journalOf } from './changes.ts';
+import { ACCESS, journalOf, SIGNALS } from './changes.ts';
 import { type Found, foundOrders } from './read-orders.ts';
 
 export type FeedEvent =
   | { readonly kind: 'order'; readonly place: string; readonly record: OrderRecord }
+  /** Signals have arrived that became no order. */
+  | { readonly kind: 'signals'; readonly place: string }
   /** Something may have been missed: what is shown is to be read anew. */
   | { readonly kind: 'reset'; readonly place: string }
   /** Nothing: from here on. */
@@ -121,7 +123,9 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
     if (!changes) feed.told = (await compare(feed)).marks;
     for (const { order } of changes ?? []) feed.told.set(order.order.id, order.mark);
     feed.place = place;
-    const events = changes?.map(eventOf) ?? [{ kind: 'reset', place } as const];
+    const events = changes
+      ? [...changes.map(eventOf), ...signalsIn(lines)]
+      : [{ kind: 'reset', place } as const];
     for (const reader of [...feed.readers]) reader.tell(events);
     if (lines?.some(({ text }) => text === ACCESS))
       for (const reader of [...feed.readers]) reader.checkAccess();
@@ -210,7 +214,8 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
     const place = lines?.at(-1)?.place ?? (lines && after) ?? feed.place;
     const changes = lines && (await changesIn(feed, lines));
     // The others have not been told: what is new here is new to them.
-    reader.tell([...(changes ?? []).map(eventOf), { kind: changes ? 'place' : 'reset', place }]);
+    const missed = changes ? [...changes.map(eventOf), ...signalsIn(lines)] : [];
+    reader.tell([...missed, { kind: changes ? 'place' : 'reset', place }]);
     feed.readers.add(reader);
   }
 
@@ -238,6 +243,12 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
       for (const starting of feeds.values()) starting.then((feed) => feed.end()).catch(() => {});
     },
   };
+}
+
+/** Once, however many. */
+function signalsIn(lines: readonly JournalLine[]): FeedEvent[] {
+  const last = lines.findLast(({ text }) => text === SIGNALS);
+  return last ? [{ kind: 'signals', place: last.place }] : [];
 }
 
 const eventOf = ({ place, order }: Change): FeedEvent => ({ kind: 'order', place, record: order.record });

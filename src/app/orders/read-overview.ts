@@ -25,6 +25,7 @@ import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { protectionTrouble } from '../../domain/told/protection-trouble.ts';
 import {
   credentialsState,
@@ -108,7 +109,7 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
       return {
         ...showAccount(account),
         connection: connectionOf(account, day.brokers.get(account.id) ?? null),
-        positions: inSync(account, strategies),
+        positions: inSync(account, strategies, todo),
         orders_today: orders?.real ?? 0,
         simulated_today: orders?.simulated ?? 0,
         realised_today: profit === undefined ? 0 : (profit?.realised ?? null),
@@ -151,11 +152,19 @@ function connectionOf(
 }
 
 /** null: no strategy speaks, or nobody could compare. */
-function inSync(account: StandingAccount, strategies: readonly StandingStrategy[]) {
+function inSync(account: StandingAccount, strategies: readonly StandingStrategy[], todo: readonly Trouble[]) {
   const own = strategies.filter(({ accountId }) => accountId === account.id);
   if (own.length === 0 || !account.credentialsVerified) return null;
-  return { in_sync: own.filter(({ driftSince }) => driftSince === null).length, of: own.length };
+  // Where an order's end is not known, neither is what is held.
+  const unknown = new Set(
+    todo
+      .filter(({ kind, trading_account_id: id }) => id === account.id && IN_DOUBT.includes(kind))
+      .map(({ symbol = '' }) => canonicalSymbol(account.brokerName, symbol)),
+  );
+  const agrees = ({ symbol, driftSince }: StandingStrategy) => driftSince === null && !unknown.has(symbol);
+  return { in_sync: own.filter(agrees).length, of: own.length };
 }
+const IN_DOUBT: readonly Trouble['kind'][] = ['unknown_order', 'dead_letter'];
 
 async function readLimit({ db, plans }: OverviewDeps, user: User, now: number) {
   const day = dayOf(now);
@@ -272,7 +281,9 @@ function driftTroubles({ accounts, strategies }: Standing): Trouble[] {
     const account = byId.get(accountId);
     const said = positionOf(stance);
     if (!account || driftSince === null || said === null) return [];
-    return drift(account, { symbol, since: driftSince, strategy: scaledPosition(said, scale), held });
+    const found = drift(account, { symbol, since: driftSince, strategy: scaledPosition(said, scale), held });
+    // Halted is its owner's own wish: nobody is asked to buy again what was closed by it.
+    return account.halted && found.kind === 'drift_missing' ? [] : found;
   });
 }
 

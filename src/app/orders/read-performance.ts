@@ -5,7 +5,8 @@ import { realMoneyAmong, realMoneyOf } from '../../data/accounts/accounts.ts';
 import type { Db } from '../../data/engine/db.ts';
 import { ordersFromTheFirst } from '../../data/orders/history.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { type CountedOrder, openPerformance, type Range } from '../../domain/money/performance.ts';
+import type { CountedOrder } from '../../domain/money/books.ts';
+import { openPerformance, type Range } from '../../domain/money/performance.ts';
 
 export interface PerformanceRequest extends Range {
   readonly accountId?: AccountId;

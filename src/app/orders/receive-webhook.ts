@@ -21,6 +21,7 @@ import { checkRate, type RateLimit } from '../identity/access.ts';
 import { wishOf } from '../protection/wished.ts';
 import type { NewOrder } from './accepting-unit.ts';
 import type { Findings, Whose } from './arrived-signal.ts';
+import type { Changes } from './changes.ts';
 import {
   type Addressed,
   checkAtDoor,
@@ -53,6 +54,7 @@ import type { Synced } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
+  readonly changes: Pick<Changes, 'ofOrder' | 'ofSignal'>;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
   /** Of requests beyond their user's own limit: the first few of a minute are kept, the others are counted. */
@@ -100,6 +102,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
     const ends = refusalOfAll(denial, refused);
     const kept = arrivalOf(deps, request, findings, { ends, fingerprint: null });
     await recordRefusal(deps, denial, [entry, ...kept]);
+    if (user && kept.length > 0) deps.changes.ofSignal(user.id);
     if (user)
       alertUser(deps, {
         code: denial.code,
@@ -109,6 +112,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
         detail: denial.detail,
       });
   }
+  if (!denial && findings.user && findings.signal?.action === 'sync') deps.changes.ofSignal(findings.user.id);
   return outcome;
 }
 

@@ -98,7 +98,7 @@ export async function lookAtProtection(deps: LookDeps, owner: Owner, id: string)
 
 const nothingThere = (): Denial =>
   deny('nothing_to_look_for', {
-    detail: 'Nobody looks after this protection any more: its position is closed, or its account is gone.',
+    detail: 'This protection is no longer watched: its position is closed, or its account is gone.',
     advice: 'Read it with GET /trading/protections/{id}.',
   });
 

@@ -188,11 +188,9 @@ function connection(
       return row ? signed(row) : ZERO;
     },
 
-    async instruments({ query, after, limit }, signal) {
+    async instruments(wanted, signal) {
       const clock = await marketClock(signal);
-      return search(await assets(HOUR_MS, signal), query, after, limit).map((asset) =>
-        instrumentOf(asset, clock),
-      );
+      return search(await assets(HOUR_MS, signal), wanted).map((asset) => instrumentOf(asset, clock));
     },
 
     balance: async (signal) => balanceOf(await account(signal)),

@@ -2,6 +2,7 @@
 
 import { decimal } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
+import { type InstrumentSearch, searchInstruments } from '../../domain/instrument-search.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { readSymbol } from '../../domain/signals/symbol.ts';
@@ -115,20 +116,10 @@ export function instrumentOf({ symbol, name, fractionable }: Listed, clock: Cloc
   };
 }
 
-export function search(
-  assets: Assets,
-  query: string,
-  after: string | null,
-  limit: number,
-): readonly Listed[] {
-  const wanted = query.trim().toUpperCase();
-  const found: Listed[] = [];
-  for (const symbol of assets.symbols) {
-    if (found.length === limit) break;
-    if (after !== null && symbol <= after) continue;
+export function search(assets: Assets, wanted: InstrumentSearch): readonly Listed[] {
+  const traded = assets.symbols.flatMap((symbol) => {
     const asset = assets.get(symbol);
-    if (!asset?.tradable) continue;
-    if (asset.symbol.includes(wanted) || asset.name.toUpperCase().includes(wanted)) found.push(asset);
-  }
-  return found;
+    return asset?.tradable ? [{ asset, symbol, description: asset.name }] : [];
+  });
+  return searchInstruments(traded, wanted).map(({ asset }) => asset);
 }

@@ -4,6 +4,7 @@
 import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, multiply } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
+import { searchInstruments } from '../../domain/instrument-search.ts';
 import {
   AccountUnfit,
   type Broker,
@@ -316,14 +317,11 @@ export function connect(connecting: Connecting): Broker {
       return market?.instrument ?? { rejection: unknownSymbol(await markets.all(signal), symbol, title) };
     },
 
-    async instruments({ query, after, limit }, signal) {
+    async instruments(search, signal) {
       checkOpen(signal);
       const { names, byName } = await markets.all(signal);
-      const wanted = query.toUpperCase();
-      return names
-        .filter((name) => name.includes(wanted) && (after === null || name > after))
-        .slice(0, limit)
-        .flatMap((name) => byName.get(name)?.instrument ?? []);
+      const listed = names.flatMap((name) => byName.get(name)?.instrument ?? []);
+      return searchInstruments(listed, search);
     },
 
     position: async ({ symbol }, signal) => holdings.of(await listedMarket(symbol, signal), signal),

@@ -4,6 +4,7 @@
 import Big from 'big.js';
 import { canonical, type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
+import { type InstrumentSearch, searchInstruments } from '../../domain/instrument-search.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument, Quote } from '../broker.ts';
 import { AROUND_THE_CLOCK, type Session, US_STOCKS } from './session.ts';
@@ -132,13 +133,8 @@ export function listingAbroad(instrument: Instrument): Listing {
   return { ...terms, ...free, basePrice: 0, swing: 0, session: AROUND_THE_CLOCK, abroad: instrument };
 }
 
-/** Those whose symbol or description contains the text, in any case, in the order of their names. */
-export function searchListings(query: string): readonly Listing[] {
-  const wanted = query.trim().toUpperCase();
-  return BY_NAME.filter(
-    ({ symbol, description }) => symbol.includes(wanted) || description.toUpperCase().includes(wanted),
-  );
-}
+export const searchListings = (search: InstrumentSearch): readonly Listing[] =>
+  searchInstruments(BY_NAME, search);
 
 export function describe(listing: Listing, now: number, session: Session = listing.session): Instrument {
   const { symbol, description, contractSize, currencyRate, quantityStep, minQuantity, tickSize } = listing;

@@ -153,12 +153,11 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
 
     resolve: (symbol, signal) => answered(signal, () => venue.resolve(symbol, signal)),
 
-    async instruments({ query, after, limit }, signal) {
+    async instruments(search, signal) {
       checkOpen(signal);
-      return searchListings(query)
-        .filter(({ symbol }) => after === null || symbol > after)
-        .slice(0, limit)
-        .map((listing) => describe(listing, clock.now(), sessionOf(listing, rules)));
+      return searchListings(search).map((listing) =>
+        describe(listing, clock.now(), sessionOf(listing, rules)),
+      );
     },
 
     quote: (instrument, signal) =>

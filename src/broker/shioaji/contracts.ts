@@ -3,6 +3,7 @@
 // month that was opened, whatever the continuous one stands for by then.
 
 import { decimal } from '../../domain/decimal.ts';
+import { type InstrumentSearch, searchInstruments } from '../../domain/instrument-search.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type PlatformSymbol, readSymbol } from '../../domain/signals/symbol.ts';
@@ -170,22 +171,15 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     },
 
     /** In the order of their codes. Terms are read for those that are shown. */
-    async search(
-      query: string,
-      after: string | null,
-      limit: number,
-      signal: AbortSignal,
-    ): Promise<Instrument[]> {
-      const wanted = query.trim().toUpperCase();
+    async search(wanted: InstrumentSearch, signal: AbortSignal): Promise<Instrument[]> {
       const lists = [await all('FUT', DAY_MS, signal), await all('STK', DAY_MS, signal)];
-      const page = lists
+      const listed = lists
         .flat()
         .filter((contract) => contract.security_type === 'STK' || isMonth(contract))
-        .filter(({ code, name }) => code.includes(wanted) || (name ?? '').toUpperCase().includes(wanted))
-        .filter(({ code }) => after === null || code > after)
-        .toSorted((a, b) => (a.code < b.code ? -1 : 1))
-        .slice(0, limit);
-      const found = await Promise.all(page.map((contract) => instrumentOf(contract, signal)));
+        .map((contract) => ({ contract, symbol: contract.code, description: contract.name ?? '' }))
+        .toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1));
+      const page = searchInstruments(listed, wanted);
+      const found = await Promise.all(page.map(({ contract }) => instrumentOf(contract, signal)));
       return found.filter((instrument) => instrument !== null);
     },
   };

@@ -273,9 +273,9 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
       return netOf(rows).find((position) => position.symbol === symbol)?.quantity ?? ZERO;
     },
 
-    async instruments({ query, after, limit }, signal) {
+    async instruments(wanted, signal) {
       checkOpen(signal);
-      return contracts.search(query, after, limit, signal);
+      return contracts.search(wanted, signal);
     },
 
     balance: (signal) =>

@@ -4,9 +4,16 @@
 import type { BrokerName } from '../../domain/brokers.ts';
 import { decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { CountedLeg, CountedOrder } from '../../domain/money/books.ts';
 import type { DayOrder } from '../../domain/money/day.ts';
-import type { CountedLeg, CountedOrder } from '../../domain/money/performance.ts';
-import { type LegKey, NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
+import {
+  type LegKey,
+  NO_NOTES,
+  type Order,
+  type OrderStatus,
+  type Side,
+  type Source,
+} from '../../domain/orders/order.ts';
 import type { ExitReason } from '../../domain/protection/protection.ts';
 import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
 import { inSteps } from '../engine/steps.ts';
@@ -21,6 +28,7 @@ interface Row {
   readonly submitted_at: Timestamp;
   readonly trading_account_id: AccountId;
   readonly broker_name: BrokerName;
+  readonly source: Source;
   readonly simulation: number | boolean;
   readonly symbol: string;
   readonly status: OrderStatus;
@@ -96,7 +104,7 @@ async function* steps(
     return db.all<Row>(
       join(
         [
-          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
+          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
                 o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
@@ -125,8 +133,10 @@ const beyond = ({ submitted_at, order_id }: Row, isOnwards: boolean): Statement 
     : sql`(submitted_at, order_id) < (${submitted_at}, ${order_id})`;
 
 const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
+  id: order.order_id,
   accountId: order.trading_account_id,
   brokerName: order.broker_name,
+  source: order.source,
   simulation: Boolean(order.simulation),
   wasUnreachable: order.error?.includes('"broker_unavailable"') ?? false,
   symbol: order.symbol,

@@ -7,12 +7,16 @@ import { type Order, type OrderStatus, SOURCES, type Source } from '../../domain
 import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
 import { inSteps } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
+import { anyOf, spelledLike, symbolsOf } from './spellings.ts';
 
 export interface OrderFilter {
   readonly accountId?: AccountId;
   readonly status?: OrderStatus;
   readonly source?: Source;
+  /** As it was sent. */
   readonly symbol?: string;
+  /** A symbol, in whichever spelling it was sent. */
+  readonly instrument?: string;
   readonly simulation?: boolean;
   readonly from?: Timestamp;
   readonly to?: Timestamp;
@@ -41,7 +45,9 @@ export async function listOrders(
   const begun = performance.now();
   const found = filter.search === undefined ? null : await searched(db, user, filter.search);
   if (found?.length === 0) return [];
-  const { leading, others } = orderSearch(user, filter, found);
+  const { instrument } = filter;
+  const spelled = instrument === undefined ? null : await spelledLike(db, user, instrument, 'orders');
+  const { leading, others } = orderSearch(user, filter, { found, spelled });
   const ids: OrderId[] = [];
   const first = after === null ? null : await placeOf(db, user, after);
   if (after !== null && first === null) return [];
@@ -71,7 +77,11 @@ interface OrderSearch {
 }
 
 /** What tells most comes first: a symbol more than a status, a status more than an account. */
-function orderSearch(user: UserId, filter: OrderFilter, found: readonly Statement[] | null): OrderSearch {
+function orderSearch(
+  user: UserId,
+  filter: OrderFilter,
+  { found, spelled }: Readonly<Record<'found' | 'spelled', readonly Statement[] | null>>,
+): OrderSearch {
   const { accountId, status, source, symbol, simulation, from, to } = filter;
   const times = [
     ...(from === undefined ? [] : [sql`submitted_at >= ${from}`]),
@@ -87,6 +97,7 @@ function orderSearch(user: UserId, filter: OrderFilter, found: readonly Statemen
   const [first, ...rest] = [
     ...(found === null ? [] : [found]),
     ...(symbol === undefined ? [] : [[sql`symbol = ${symbol}`]]),
+    ...(spelled === null ? [] : [spelled]),
     ...(status === undefined ? [] : [[sql`status = ${status}`]]),
     ...(accountId === undefined ? [] : [[sql`trading_account_id = ${accountId}`]]),
     ...(bySource ? [sources] : []),
@@ -94,7 +105,7 @@ function orderSearch(user: UserId, filter: OrderFilter, found: readonly Statemen
   const own = sql`user_id = ${user}`;
   return {
     leading: (first ?? [sql`true`]).map((condition) => join([own, condition, ...times], ' and ')),
-    others: rest.map((either) => join([sql`(`, join(either, ' or '), sql`)`], '')),
+    others: rest.map(anyOf),
   };
 }
 
@@ -131,20 +142,6 @@ async function searched(db: Reads, user: UserId, text: string): Promise<Statemen
     .slice(0, MOST_SYMBOLS)
     .map((symbol) => sql`symbol = ${symbol}`);
 }
-
-/** From each symbol to the next by the index, past however many orders there are of it. */
-export async function symbolsOf(db: Reads, user: UserId): Promise<string[]> {
-  const rows = await db.all<{ symbol: string }>(
-    sql`with recursive traded (symbol) as (
-          select min(symbol) from order_history where user_id = ${user}
-          union all
-          select (select min(o.symbol) from order_history o where o.user_id = ${user} and o.symbol > traded.symbol)
-          from traded where traded.symbol is not null)
-        select symbol from traded where symbol is not null limit ${MOST_TRADED}`,
-  );
-  return rows.map(({ symbol }) => symbol);
-}
-const MOST_TRADED = 2_000;
 
 /** The next orders that the index gives, with a mark on those that fit the other filters too. */
 function searchStep(

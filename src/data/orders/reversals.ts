@@ -7,7 +7,7 @@ import type { OrderStatus } from '../../domain/orders/order.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { join, type Reads, sql } from '../engine/db.ts';
 import { afterOthers } from '../engine/steps.ts';
-import { symbolsOf } from './list.ts';
+import { symbolsOf } from './spellings.ts';
 
 export interface Reversal {
   readonly orderId: OrderId;

@@ -6,6 +6,7 @@ import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../../domain/money/day.
 import type { OrderStatus } from '../../domain/orders/order.ts';
 import type { SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { anyOf, spelledLike } from './spellings.ts';
 
 export interface SignalFilter {
   readonly accountId?: AccountId;
@@ -15,7 +16,10 @@ export interface SignalFilter {
   readonly orderStatus?: OrderStatus;
   readonly realMoney?: boolean;
   readonly code?: string;
+  /** As it was sent. */
   readonly symbol?: string;
+  /** A symbol, in whichever spelling it was sent. */
+  readonly instrument?: string;
   readonly from?: Timestamp;
   readonly to?: Timestamp;
 }
@@ -35,7 +39,7 @@ export async function searchFor(
   filter: SignalFilter,
   realAccounts: ReadonlySet<AccountId>,
 ): Promise<Search> {
-  const { accountId, groupId, outcome, code, symbol, orderStatus, realMoney, from, to } = filter;
+  const { accountId, groupId, outcome, code, symbol, instrument, orderStatus, realMoney, from, to } = filter;
   const isMember = await wasMember(db, accountId);
   const said = outcome === undefined || isEnd(outcome) ? undefined : outcome;
   // Of a group's signal each member has its own.
@@ -44,7 +48,9 @@ export async function searchFor(
   // What tells most leads: a code more than a symbol, a symbol more than an outcome.
   const byGroup = groupId === undefined ? [] : [sql`group_id = ${groupId}`];
   const byCode = code === undefined ? [] : [sql`code = ${code}`];
-  const bySymbol = symbol === undefined ? [] : [sql`symbol = ${symbol}`];
+  const spelled = instrument === undefined ? [] : await spelledLike(db, user, instrument, 'signals');
+  const anySpelling = spelled.length === 0 ? [] : [anyOf(spelled)];
+  const bySymbol = [...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]), ...anySpelling];
   const byOutcome = said === undefined ? [] : [sql`outcome = ${said}`];
   const byAccount = accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`];
   const own = [sql`user_id = ${user}`];
@@ -54,10 +60,13 @@ export async function searchFor(
   ];
   const tells = [...byGroup, ...byCode, ...bySymbol, ...byOutcome, ...(isMember ? [] : byAccount)];
   const [leading, ...others] = tells;
+  /** Each spelling of a symbol by the index. */
+  const ledBy = (led: Statement | undefined): (readonly Statement[])[] =>
+    led === undefined ? [[]] : led === anySpelling[0] ? spelled.map((each) => [each]) : [[led]];
   const byOrder = orderFits(filter, sql`signals.order_id`);
   if (!isGrouped)
     return {
-      sources: [[...own, ...(leading ? [leading] : []), ...times]],
+      sources: ledBy(leading).map((led) => [...own, ...led, ...times]),
       fits: [...others, ...byOrder, ...moneyFits(filter, realAccounts)],
     };
   const asOne = [...byCode, ...byOutcome, ...byAccount, ...byOrder];
@@ -69,7 +78,7 @@ export async function searchFor(
   // Neither a group's code nor its outcome is that of all its members: they are looked for beside the others.
   const isOfAll = leading === undefined || leading === byGroup[0] || leading === bySymbol[0];
   const sources = isOfAll
-    ? [[...own, ...(leading ? [leading] : []), ...times]]
+    ? ledBy(leading).map((led) => [...own, ...led, ...times])
     : [
         [...own, leading, sql`group_id is null`, ...times],
         [...own, sql`group_id is not null`, ...times],

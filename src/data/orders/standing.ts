@@ -4,9 +4,10 @@ import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { CountedAlike } from '../../domain/money/day.ts';
-import type { OrderStatus, Source } from '../../domain/orders/order.ts';
+import type { Order, OrderStatus, Source } from '../../domain/orders/order.ts';
 import type { Scale, Stance, StanceSide } from '../../domain/signals/strategy.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { ordersByIds } from './orders.ts';
 import { toScale } from './strategies.ts';
 
 export interface StandingAccount {
@@ -125,6 +126,26 @@ export interface OpenCheck {
   readonly attempts: number;
   readonly nextAt: Timestamp;
   readonly lastError: string | null;
+}
+
+/** One account has few: nothing is sent on an instrument while one of its orders is unknown. */
+const MOST_UNKNOWN = 50;
+
+/** Of one book, those of which nobody knows whether they were filled. */
+export async function unknownOrders(
+  db: Reads,
+  user: UserId,
+  { accountId, simulation }: { readonly accountId: AccountId; readonly simulation: boolean },
+): Promise<Order[]> {
+  const rows = await db.all<{ order_id: OrderId }>(
+    sql`select order_id from order_history where user_id = ${user} and status = 'unknown'
+          and trading_account_id = ${accountId} and simulation = ${simulation}
+        order by submitted_at limit ${MOST_UNKNOWN}`,
+  );
+  return ordersByIds(
+    db,
+    rows.map(({ order_id }) => order_id),
+  );
 }
 
 /** Of real orders whose end nobody knows: those that are `unknown`, and those that were given up. The oldest first. */

@@ -58,5 +58,5 @@ export function heldToo({ quantity, cost }: Holding, there: Decimal): Holding {
 }
 
 /** The one rounding, to 20 places. */
-const share = (total: Decimal, part: Decimal, whole: Decimal): Decimal =>
+export const share = (total: Decimal, part: Decimal, whole: Decimal): Decimal =>
   part === whole ? total : canonical(new Big(total).times(part).div(whole));

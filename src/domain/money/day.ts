@@ -4,7 +4,8 @@
 import { add, type Decimal, rounded, sign, toNumber, ZERO } from '../decimal.ts';
 import type { AccountId, Timestamp } from '../ids.ts';
 import { ORDER_STATUSES, type OrderStatus, type Source } from '../orders/order.ts';
-import { bookOf, type CountedOrder, openPerformance } from './performance.ts';
+import { bookOf, type CountedOrder } from './books.ts';
+import { openPerformance } from './performance.ts';
 
 /** Orders that are alike, and how many there are of them. */
 export interface CountedAlike {

@@ -3,72 +3,18 @@
 // counted in little memory, and what was opened long before the range keeps its cost.
 
 import { BROKERS, type BrokerName } from '../brokers.ts';
-import {
-  absolute,
-  add,
-  type Decimal,
-  decimal,
-  multiply,
-  negate,
-  rounded,
-  sign,
-  smaller,
-  subtract,
-  toNumber,
-  ZERO,
-} from '../decimal.ts';
+import { add, type Decimal, rounded, sign, subtract, toNumber, ZERO } from '../decimal.ts';
 import type { AccountId, Timestamp } from '../ids.ts';
-import type { Leg, Order, OrderStatus } from '../orders/order.ts';
+import type { OrderStatus } from '../orders/order.ts';
 import { fillOf, slippage } from '../orders/result.ts';
 import type { ExitReason } from '../protection/protection.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
-import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
+import { type CountedOrder, openBooks, worthOf } from './books.ts';
 
 /** Both ends are in it. */
 export interface Range {
   readonly from?: Timestamp;
   readonly to?: Timestamp;
-}
-
-/** What is counted of an order. */
-export type CountedLeg = Pick<
-  Leg,
-  | 'leg'
-  | 'side'
-  | 'fillPrice'
-  | 'fillQuantity'
-  | 'fee'
-  | 'instrument'
-  | 'unitValue'
-  | 'sentAt'
-  | 'ackedAt'
-  | 'filledAt'
->;
-export interface CountedOrder
-  extends Pick<
-    Order,
-    | 'accountId'
-    | 'brokerName'
-    | 'symbol'
-    | 'status'
-    | 'submittedAt'
-    | 'positionBefore'
-    | 'trace'
-    | 'notes'
-    | 'exitReason'
-  > {
-  readonly legs: readonly CountedLeg[];
-}
-
-/** What a leg traded, at its average price. */
-interface Fill {
-  readonly at: Timestamp;
-  readonly order: CountedOrder;
-  readonly leg: CountedLeg;
-  /** Signed. */
-  readonly quantity: Decimal;
-  readonly price: Decimal;
-  readonly isFirst: boolean;
 }
 
 interface Day {
@@ -93,13 +39,10 @@ export function openPerformance(
   { from, to }: Range,
   onEarned: (at: Timestamp, earned: Decimal) => void = () => {},
 ) {
-  const books = new Map<string, { readonly holding: Holding; readonly filledAt: Timestamp }>();
   const days = new Map<string, Day>();
   const symbols = new Map<string, SymbolTotals>();
   const currencies = new Set<string>();
   const accounts = new Set<AccountId>();
-  /** In the order of filling; an order that is yet to come was filled no earlier than it was submitted. */
-  const waiting: Fill[] = [];
 
   const isInRange = (at: Timestamp) => (from === undefined || at >= from) && (to === undefined || at <= to);
   const dayOf = (at: Timestamp) =>
@@ -129,22 +72,14 @@ export function openPerformance(
     if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
     const missed = slippage(order);
     const { quantity: fillQuantity } = fillOf(order);
-    const { unitValue } = order.legs.at(-1) ?? {};
-    if (missed === null || !fillQuantity) return;
+    const last = order.legs.at(-1);
+    if (missed === null || !fillQuantity || !last) return;
     currencies.add(currencyOf(order));
-    const money = multiply(multiply(missed, fillQuantity), unitValue ?? ONE);
+    const money = worthOf(fillQuantity, missed, last);
     day.slippage = add(day.slippage ?? ZERO, money);
   }
 
-  function book({ at, order, leg, quantity, price, isFirst }: Fill): void {
-    const key = bookOf(order, leg);
-    const known = books.get(key);
-    const held = known?.holding ?? FLAT;
-    const seen = isFirst && isSettled(key, order, leg, known?.filledAt) ? order.positionBefore : null;
-    const { ours, foreign } = seen === null ? { ours: held, foreign: ZERO } : apart(held, seen, quantity);
-    const trade = { quantity: subtract(quantity, foreign), price, unitValue: leg.unitValue ?? ONE };
-    const { holding, realised } = net(ours, trade);
-    books.set(key, { holding, filledAt: at });
+  const books = openBooks(({ at, order, leg, realised }) => {
     if (!isInRange(at)) return;
     accounts.add(order.accountId);
     currencies.add(currencyOf(order));
@@ -154,39 +89,18 @@ export function openPerformance(
     totals.realised = add(totals.realised, earned);
     totals.volume = add(totals.volume, leg.fillQuantity ?? ZERO);
     onEarned(at, earned);
-  }
-
-  /** Whether the position that the order was planned on has all our earlier fills in it, and no later one. */
-  const isSettled = (
-    key: string,
-    { submittedAt }: CountedOrder,
-    leg: CountedLeg,
-    filledAt: Timestamp | undefined,
-  ): boolean =>
-    (filledAt === undefined || (leg.sentAt !== null && filledAt <= leg.sentAt)) &&
-    !waiting.some((fill) => fill.order.submittedAt < submittedAt && bookOf(fill.order, fill.leg) === key);
-
-  function bookBefore(at: Timestamp | null): void {
-    for (let fill = waiting[0]; fill && (at === null || fill.at < at); fill = waiting[0]) {
-      waiting.shift();
-      book(fill);
-    }
-  }
+  });
 
   return {
     take(order: CountedOrder): void {
-      bookBefore(order.submittedAt);
+      books.take(order);
       if (isInRange(order.submittedAt)) count(order);
-      for (const fill of fillsOf(order)) {
-        const later = waiting.findLastIndex((other) => other.at <= fill.at);
-        waiting.splice(later + 1, 0, fill);
-      }
     },
     /** Of which something is in the range, after it is read. */
     accounts: (): ReadonlySet<AccountId> => accounts,
     /** All that was taken so far; money is null where it would be of several currencies. */
     read() {
-      bookBefore(null);
+      books.close();
       const money = (amount: Decimal | null) =>
         amount === null || currencies.size > 1 ? null : toNumber(rounded(amount));
       return {
@@ -210,45 +124,8 @@ export function openPerformance(
   };
 }
 
-/** One per account and instrument. */
-export const bookOf = ({ accountId, brokerName, symbol }: CountedOrder, { instrument }: CountedLeg): string =>
-  `${accountId} ${instrument ?? canonicalSymbol(brokerName, symbol)}`;
-
-/**
- * What is ours of the position at the broker. What is held there no longer was closed elsewhere, or by a reset of the simulated
- * book: its cost is forgotten. What is held there besides was opened elsewhere, or so long ago that its order is gone: the
- * part of a trade that closes it is none of our fills', and earns nothing that we could know.
- */
-function apart(held: Holding, there: Decimal, quantity: Decimal): { ours: Holding; foreign: Decimal } {
-  const ours = heldToo(held, there);
-  if (sign(quantity) * sign(there) >= 0) return { ours, foreign: ZERO };
-  const closes = (position: Decimal) => smaller(absolute(quantity), absolute(position));
-  const foreign = subtract(closes(there), closes(ours.quantity));
-  return { ours, foreign: sign(quantity) > 0 ? foreign : negate(foreign) };
-}
-
-/** Of a leg that was sent before it was noted. */
-const ONE = decimal(1);
-
-const currencyOf = ({ brokerName }: { brokerName: BrokerName }): string => BROKERS[brokerName].currency;
-
-function fillsOf(order: CountedOrder): Fill[] {
-  const traded = order.legs.filter(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
-  return traded.flatMap((leg, index) => {
-    const { fillQuantity, fillPrice, side } = leg;
-    if (fillQuantity === null || fillPrice === null) return [];
-    // A part that was filled before the rest was cancelled has no time of its own.
-    const seen = leg.filledAt ?? leg.ackedAt ?? leg.sentAt ?? order.submittedAt;
-    return {
-      at: seen < order.submittedAt ? order.submittedAt : seen,
-      order,
-      leg,
-      quantity: side === 'buy' ? fillQuantity : negate(fillQuantity),
-      price: fillPrice,
-      isFirst: index === 0,
-    };
-  });
-}
+export const currencyOf = ({ brokerName }: { readonly brokerName: BrokerName }): string =>
+  BROKERS[brokerName].currency;
 
 /** By nearest rank: each is a latency that was measured. */
 function percentiles(latencies: readonly number[]) {

@@ -149,12 +149,18 @@ export const stoppedOut = (order: Order): OrderError => ({
 /** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
 export const notTakenBack = (
   order: Order,
-  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+  {
+    orderId,
+    leg,
+    isOutOfReach,
+  }: { readonly orderId: string; readonly leg: Leg; readonly isOutOfReach?: boolean },
 ): OrderError => ({
   code: 'out_of_sync',
-  message:
-    `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) rests there, and the broker has not confirmed ` +
-    'that it is taken back. Send the order again once it has ended; what is not known after ten minutes can be settled on its own page.',
+  message: isOutOfReach
+    ? `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) may rest there, and the broker no longer tells. ` +
+      'Look there, cancel it by hand if it rests, and record on its own page what became of it; then send the order again.'
+    : `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) still rests there, and the broker has not confirmed ` +
+      'that it is cancelled. Send the order again once it has ended; after ten minutes you can record on its own page what became of it.',
 });
 
 export const tooManyResting = (order: Order): OrderError => ({
@@ -225,7 +231,7 @@ export const stillPending = (
   code: 'out_of_sync',
   message:
     `Nothing was traded in ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) is still open at the broker, or may be. ` +
-    'Where the position will stand is not known before it has ended; the next alert, or a sync, tells.',
+    'Until it has ended, the position is not known; the next alert or sync settles it.',
 });
 
 export const undecided = (
@@ -235,7 +241,7 @@ export const undecided = (
   code: order.intent.operation === 'PLACE_ENTRY_ORDER' ? 'reversal_timeout' : 'no_position',
   message:
     `Nothing was sent: it is not known yet whether the close of order ${orderId} (${leg.side} ${leg.quantity}) was made, ` +
-    'and this broker would take a second one as well. It is still open here; look at it before you send the order again.',
+    'and this broker would execute a second one too. Check that order before you send this one again.',
 });
 
 export const otherLogin = (order: Order): OrderError => ({

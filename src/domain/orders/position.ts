@@ -125,8 +125,8 @@ export function shortOfTarget(order: Order): OrderError | null {
     return {
       code: 'out_of_sync',
       message:
-        `The strategy stands at ${target.position} ${symbol}, the account stood at ${positionBefore}: a part of what is too much ` +
-        'was not closed, because another order of ours has not ended, which may close it. Once that is known, align the account.',
+        `The strategy stands at ${target.position} ${symbol}, the account stood at ${positionBefore}: a part of the excess ` +
+        'was not closed, because another of your orders may still close it. Once that one has ended, align the account.',
     };
   const opens = (planned: readonly { readonly leg: LegName }[]) => planned.some(({ leg }) => leg === 'entry');
   const stood = [{ instrument: symbol, quantity: positionBefore }];

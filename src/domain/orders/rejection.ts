@@ -19,11 +19,13 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
   },
   invalid_symbol: {
     meaning: 'The symbol is not found in the broker’s contracts.',
-    advice: 'Send one that GET /trading/accounts/{id}/symbols lists.',
+    advice:
+      'Use a symbol that this broker has: the Trade drawer finds it, and so does GET /trading/accounts/{id}/symbols.',
   },
   invalid_quantity: {
     meaning: 'The broker does not take this quantity.',
-    advice: 'Keep to its step and its minimum, which GET /trading/accounts/{id}/symbols shows.',
+    advice:
+      'Send a multiple of its step, and at least its minimum: GET /trading/accounts/{id}/symbols shows both.',
   },
   broker_rate_limited: {
     meaning: 'The broker is being asked too often.',
@@ -34,14 +36,13 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     advice: 'Switch it to one-way mode at the broker.',
   },
   no_position: {
-    meaning:
-      'Nothing is held on that side, or nothing that the order could take: other open orders may hold it back.',
+    meaning: 'Nothing is held on that side, or all of it is reserved for other open orders.',
     advice:
-      'Nothing needs doing where nothing is held. Else look at what the message names, and at the open orders at your broker.',
+      'If nothing is held, there is nothing to do. Otherwise check your open orders at the broker, and what the message names.',
   },
   reversal_timeout: {
     meaning: 'The opposite position was not closed in time, and the entry was not sent.',
-    advice: 'Look at the position at your broker, and close or open the rest there: this needs a person.',
+    advice: 'Check the position at your broker, and finish the trade there by hand.',
   },
   broker_unavailable: {
     meaning: 'The broker cannot be reached, and nothing was sent.',
@@ -50,23 +51,24 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
   credentials_rejected: {
     meaning: 'The broker refuses the account’s credentials, and nothing was sent.',
     advice:
-      'Close at your broker what is to be closed now. Then verify the account’s credentials, or send new ones.',
+      'If a position must be closed now, close it at your broker. Then verify the account’s credentials, or enter new ones.',
   },
   expired: {
     meaning: 'The order could not be sent before its deadline, and was not sent.',
     advice: 'Send a new signal, if you still want the trade.',
   },
   account_halted: {
-    meaning: 'The kill switch came between the acceptance of the order and its sending. Nothing was sent.',
+    meaning: 'The account was halted before the order was sent. Nothing was sent.',
     advice: 'Resume the account, and send the order again if you still want it.',
   },
   out_of_sync: {
-    meaning: 'The strategy holds what the account does not, and this action does not open it.',
+    meaning:
+      'The strategy holds a position that the account does not have, and this action does not open one.',
     advice: 'Align the account, or set `out_of_sync` to `follow`.',
   },
   superseded: {
-    meaning: 'The strategy had said something later before this alert arrived.',
-    advice: 'Nothing needs doing where the later alert was followed; else align the account.',
+    meaning: 'A later alert of the strategy arrived before this one.',
+    advice: 'If the later alert was followed, there is nothing to do. Otherwise align the account.',
   },
   guard_refused: {
     meaning: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',
@@ -79,16 +81,16 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
   failed_at_broker: {
     meaning:
       'The broker refused the order for a reason of its own, or took it and could not execute it. Its words are in the message.',
-    advice: 'Do as those words say, or ask the broker.',
+    advice: 'Read the broker’s words in the message. If they do not help, ask the broker.',
   },
   invalid_protection: {
     meaning: 'The market does not let a stop or a target stand where it was asked for. Nothing was sent.',
     advice: 'Send a level on the right side of the market; the message names the value and the market.',
   },
   protection_failed: {
-    meaning: 'The broker refused the stop, again and again.',
+    meaning: 'The broker refused the stop every time.',
     advice:
-      'The position was closed, or, where the account’s `unprotected` is `alert`, stands without a stop: look at what the broker says, and set another level.',
+      'The position was closed. With the account’s `unprotected` set to `alert` it is still open without a stop: read what the broker says, and set another stop.',
   },
   sizing_failed: {
     meaning: 'How much to trade could not be computed: the message says what was missing. Nothing was sent.',
@@ -101,23 +103,22 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
   },
   too_many_resting: {
     meaning: 'Ten entries rest in this symbol already. Nothing was sent.',
-    advice: 'Take one back, or send the `id` of the one whose place it is to take.',
+    advice: 'Cancel one of them, or send the `id` of the one that it replaces.',
   },
   replaced: {
-    meaning: 'Another order in the symbol took the place of the entry that rested.',
-    advice: 'Nothing needs doing: what was filled before is held, and shown.',
+    meaning: 'A newer order in this symbol replaced the resting entry.',
+    advice: 'Nothing to do: what was filled before stays, and is shown.',
   },
   cancelled_on_request: {
-    meaning: 'The entry that rested was taken back: by you, an exit, a close or the kill switch.',
-    advice: 'Nothing needs doing: what was filled before is held, and shown.',
+    meaning: 'The resting entry was cancelled by you, an exit, a close or the kill switch.',
+    advice: 'Nothing to do: what was filled before stays, and is shown.',
   },
   lapsed: {
-    meaning: 'The time for which the entry was to rest is over, and it was taken back.',
-    advice: 'Send it again if you still want it; `expires_in` says for how long it rests.',
+    meaning: 'The entry was not filled within its time, and was cancelled.',
+    advice: 'Send it again if you still want it; `expires_in` sets how long it rests.',
   },
   stopped_out: {
     meaning: 'The position was closed by its protection, and the strategy has not been flat since.',
-    advice:
-      'Nothing needs doing: the next trade of the strategy is traded. To get in again now, align the account.',
+    advice: 'Nothing to do: the strategy’s next trade is followed. To get back in now, align the account.',
   },
 };

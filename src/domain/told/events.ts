@@ -277,7 +277,7 @@ export function entryEvent(entry: Entry, account: string | null): Event | null {
       ...about,
       kind: 'gap',
       title: 'An alert never arrived',
-      text: `The strategy's last alert in ${symbol}${on} does not begin where the one before it ended: one in between never arrived. Look whether the position is the strategy's.`,
+      text: `The strategy's last alert in ${symbol}${on} does not begin where the one before it ended: one in between never arrived. Check that the position is the strategy's.`,
       path: '/positions',
       data: { ...data, symbol },
     };
@@ -319,7 +319,7 @@ export const silenceEvent = (
   userId,
   accountId: id,
   title: 'No signal has come for a while',
-  text: `${oneLine(name)}: no genuine signal for more than ${span(silenceAfter)}. Look whether the alert is still active on the charting platform.`,
+  text: `${oneLine(name)}: no genuine signal for more than ${span(silenceAfter)}. Check whether the alert is still active on the charting platform.`,
   path: '/signals',
   data: { trading_account_id: id, silence_after: silenceAfter },
 });

@@ -67,7 +67,7 @@ function titleOf(action: ToldAction, { leg, state, is_given_up }: ProtectionEntr
       if (leg !== 'target') return 'The broker refuses a stop';
       return is_given_up === true ? 'A target is not put back any more' : 'The broker refuses a target';
     case 'protection_left':
-      return 'Nobody looks after a stop any more';
+      return 'A stop is no longer watched';
     case 'position_unprotected':
       return 'A position has no stop';
     case 'position_unprotected_ended':

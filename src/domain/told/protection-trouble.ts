@@ -39,10 +39,10 @@ export function protectionTrouble(
       ...about,
       kind: 'protection_left',
       since: seenAt,
-      title: `Nobody looks after what protects ${positionOf(protection)} on ${account.name}.`,
+      title: `The protection of ${positionOf(protection)} on ${account.name} is not being watched.`,
       detail:
-        `${protection.reason ?? ''} Look at ${broker}, then resume it: what stands there is looked at first and counts; ` +
-        `what is missing is placed${stopAt(protection)}, and where nothing is held it is taken away. Until then nothing is placed, moved or cancelled.`,
+        `${protection.reason ?? ''} Check at ${broker}, then resume it: what is in place there counts; ` +
+        `what is missing is placed${stopAt(protection)}, and if nothing is held any more, it is removed. Until then nothing is placed, moved or cancelled.`,
     });
   if (state !== 'unwatched') return null;
   const isNew = protection.reason === NOT_VERIFIED;
@@ -50,7 +50,7 @@ export function protectionTrouble(
     ...about,
     kind: 'protection_unwatched',
     since: seenAt,
-    title: `Nobody looks after the stop of ${positionOf(protection)} on ${account.name}.`,
+    title: `The stop of ${positionOf(protection)} on ${account.name} is not being watched.`,
     detail:
       `${isNew ? NOT_VERIFIED : `${broker} refuses the credentials.`} The stop${protection.stop ? ` at ${protection.stop.price}` : ''} stands there as it was last seen; ` +
       `it is not moved, resized or put back. ${isNew ? 'Verify them' : 'Enter new credentials'}, and until they are verified look at it at ${broker}.`,

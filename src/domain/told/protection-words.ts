@@ -72,7 +72,7 @@ export function whyUnprotected(protection: Protection, isGivenUp: boolean): stri
       ? 'Nothing can be placed there until new credentials are verified.'
       : stop === null
         ? ''
-        : `It is tried on to place it at ${stop.price}.`;
+        : `Placing it at ${stop.price} is tried again and again.`;
   return [
     why === null ? '' : stopped(why),
     tried,

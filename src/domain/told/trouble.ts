@@ -118,7 +118,7 @@ const aboutOrder = (order: Order) => ({
   symbol: order.symbol,
 });
 
-const looks = (count: number): string => `${count} ${count === 1 ? 'look' : 'looks'}`;
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
 export function unknownOrder(order: Order, account: TroubledAccount, following: Following): Trouble {
   const { title: broker } = BROKERS[account.brokerName];
@@ -128,8 +128,8 @@ export function unknownOrder(order: Order, account: TroubledAccount, following: 
     ...aboutOrder(order),
     title: `Is ${asked(order)} or not? On ${account.name} the answer was lost.`,
     detail:
-      `${closedBefore(order)}The answer of ${broker} to ${sent(order)} was lost. It is not sent again. ` +
-      `${broker} is asked about it: ${attempts} of ${looks(mostAttempts)} made.`,
+      `${closedBefore(order)}The answer of ${broker} to ${sent(order)} was lost. The order is not sent again. ` +
+      `${broker} is asked what became of it: ${attempts} of ${mostAttempts} tries made.`,
     attempts,
     most_attempts: mostAttempts,
     next_at: nextAt,
@@ -138,14 +138,14 @@ export function unknownOrder(order: Order, account: TroubledAccount, following: 
 
 export function deadLetter(order: Order, account: TroubledAccount, following: Following): Trouble {
   const { attempts, mostAttempts, lastReason } = following;
-  const reason = lastReason === null ? '' : `, the last one because ${lastReason.replace(/[.\s]+$/, '')}`;
+  const reason = lastReason === null ? '' : `, the last time because ${lastReason.replace(/[.\s]+$/, '')}`;
   return trouble({
     kind: 'dead_letter',
     ...aboutOrder(order),
-    title: `Is ${asked(order)} or not? Nobody asks ${account.name} any more.`,
+    title: `Is ${asked(order)} or not? On ${account.name} it could not be found out.`,
     detail:
-      `${closedBefore(order)}${looks(attempts)} at ${BROKERS[account.brokerName].title} found no end${reason}. ` +
-      `The order is shown as ${order.status}, as it was last seen. Look now, or look at your broker and say on its story what became of it.`,
+      `${closedBefore(order)}${BROKERS[account.brokerName].title} was asked ${times(attempts)} and could not say how it ended${reason}. ` +
+      `It is shown as ${order.status}, as it was last seen, and nobody asks again by itself. Look now, or check at your broker and record on its story what became of it.`,
     attempts,
     most_attempts: mostAttempts,
     next_at: null,
@@ -235,7 +235,7 @@ export function drift(
     title,
     detail: isAgainst
       ? `The account holds the opposite of its strategy. Aligning ${orderFor(strategy, held)} at market.`
-      : `Until it is aligned, ${apart} ${symbol} ${isOne(apart) ? 'is' : 'are'} held that the strategy does not know of. Aligning ${orderFor(strategy, held)} at market.`,
+      : `The account holds ${apart} ${symbol} more than its strategy. Aligning ${orderFor(strategy, held)} at market.`,
   });
 }
 
@@ -340,7 +340,7 @@ export function withdrawalTrouble(
     since,
     trading_account_id: account.id,
     title: `${account.name}: a key can withdraw.`,
-    detail: `Fillpath never does. ${warning}`,
+    detail: `Fillpath never withdraws. ${warning}`,
   });
 }
 

@@ -12,7 +12,7 @@ import type { UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
 import { sendDenial } from '../problem.ts';
 import { VerifiedAccount } from '../schemas/answers.ts';
-import { Balance, Instrument, Positions, Quote } from '../schemas/broker-answers.ts';
+import { Balance, Instrument, OpenOrders, Positions, Quote } from '../schemas/broker-answers.ts';
 import { AlignBody } from '../schemas/order-requests.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
 import { QuoteQuery, SymbolsQuery } from '../schemas/requests.ts';
@@ -24,6 +24,7 @@ export interface AccountBrokerRoutes {
   readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
   resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
   readBalance(user: UserId, id: string): Outcome;
+  readOpenOrders(user: UserId, id: string): Outcome;
   alignPosition(request: Alignment): Promise<Denial | Placed>;
   readQuote(
     user: UserId,
@@ -177,6 +178,22 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
       const asked = { symbol, simulation };
       return answer(request, reply, await deps.readQuote(request.caller.user.id, request.params.id, asked));
     },
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/open-orders',
+    user(
+      ofOne({
+        id: 'readOpenOrders',
+        summary: 'Read the open orders at the broker',
+        description:
+          'Those that have not ended there, whoever sent them; `order_id` is that of ours. Stops that a broker keeps apart from its orders are with the positions.',
+        answers: { 200: OpenOrders },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    async (request, reply) =>
+      answer(request, reply, await deps.readOpenOrders(request.caller.user.id, request.params.id)),
   );
 
   server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(

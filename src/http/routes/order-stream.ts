@@ -41,7 +41,7 @@ const DOC: RouteDoc = {
   tag: 'Orders',
   summary: 'Follow the orders as they change',
   description:
-    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; a client that sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s, and where a session opened the stream the event `alive` with it, because browsers hide comments from scripts. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user may have ten open at most.',
+    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; a client that sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s, and where a session opened the stream the event `alive` with it, because browsers hide comments from scripts. Such a stream has the event `signals` too: signals have arrived that became no order; read anew what you show of them. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user may have ten open at most.',
   answers: {
     200: {
       text: 'The events, without an end.',
@@ -74,6 +74,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         .header('connection', 'close');
       if (request.method === 'HEAD') return reply.send('');
 
+      const isOfPage = request.cookies?.access_token !== undefined;
       const body = new Readable({ read() {} });
       const write = (text: string) => {
         if (body.destroyed || text === '') return;
@@ -82,7 +83,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         else body.push(text);
       };
       const reader: Reader = {
-        tell: (events) => write(textOf(events)),
+        tell: (events) => write(textOf(events, isOfPage)),
         checkAccess: () => void checkAccess(),
       };
       const { 'last-event-id': after = null } = request.headers as { 'last-event-id'?: string };
@@ -100,7 +101,6 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         const isIn = await deps.isStillIn(request.caller, credentialsOf(request)).catch(() => true);
         if (!isIn && !body.destroyed) await end();
       }
-      const isOfPage = request.cookies?.access_token !== undefined;
       // Who takes nothing from one comment to the next is gone.
       let isStuck = false;
       reply.raw.on('drain', () => {
@@ -134,12 +134,16 @@ const credentialsOf = ({ cookies, headers }: FastifyRequest): Credentials => ({
 });
 
 /** The same events go to all streams of a user: they are written once. */
-const written = new WeakMap<readonly FeedEvent[], string>();
+const toPages = new WeakMap<readonly FeedEvent[], string>();
+const toPrograms = new WeakMap<readonly FeedEvent[], string>();
 
-function textOf(events: readonly FeedEvent[]): string {
+function textOf(events: readonly FeedEvent[], isOfPage: boolean): string {
+  const written = isOfPage ? toPages : toPrograms;
   const known = written.get(events);
   if (known !== undefined) return known;
-  const text = events.map(eventText).join('');
+  // A program is told of orders, as agreed, and of nothing else.
+  const heard = isOfPage ? events : events.filter(({ kind }) => kind !== 'signals');
+  const text = heard.map(eventText).join('');
   written.set(events, text);
   return text;
 }

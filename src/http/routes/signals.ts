@@ -50,7 +50,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
     },
     async (request, reply) => {
       const { limit = 50, cursor, trading_account_id, outcome, code, symbol, from, to } = request.query;
-      const { order_status, real_money, group_id } = request.query;
+      const { order_status, real_money, group_id, instrument } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of the page before.');
       const filter: SignalFilter = {
@@ -61,6 +61,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
         ...(real_money === undefined ? {} : { realMoney: real_money }),
         ...(code ? { code } : {}),
         ...(symbol ? { symbol } : {}),
+        ...(instrument ? { instrument } : {}),
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       };

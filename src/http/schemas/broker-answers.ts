@@ -3,6 +3,7 @@
 import { Type } from 'typebox';
 import { flag, number, orNull, text, time } from './parts.ts';
 import { PositionProtection } from './protection-answers.ts';
+import { oneOf } from './requests.ts';
 
 export const Positions = Type.Object(
   {
@@ -26,7 +27,17 @@ export const Positions = Type.Object(
             text('why it is not tradable, and what to do; null: it is', ['Close it at Binance.']),
           ),
           strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
-          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
+          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true), {
+            description:
+              'true: both are the same; null: the strategy has not said, or what is held is not known',
+          }),
+          may_be: Type.Optional(
+            Type.Array(number('signed'), {
+              description:
+                'only while the end of an order is not known: all that may be held, `quantity` among it',
+              examples: [[0, -0.2]],
+            }),
+          ),
           last_signal_at: orNull(time('when the strategy last said so')),
           protection: orNull(PositionProtection, { description: 'null: nothing of ours does' }),
           risk: orNull(
@@ -62,6 +73,29 @@ export const Quote = Type.Object(
     ask: number('what a market order buys at', 60_000),
   },
   { title: 'Quote' },
+);
+
+export const OpenOrders = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          symbol: text('as an alert can send it', ['BTCUSDT']),
+          side: oneOf(['buy', 'sell']),
+          quantity: number('how much was ordered', 0.2),
+          fill_quantity: number('how much of it is filled', 0),
+          reduce_only: flag('true: it can only close', false),
+          broker_ref: text('the broker’s own name of it', ['8801']),
+          client_order_id: orNull(text('null: none of ours, or the broker does not repeat it', ['fe1a2b'])),
+          order_id: orNull(text('of ours', ['019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10']), {
+            description: 'null: it is none of ours',
+          }),
+        },
+        { title: 'OpenOrder' },
+      ),
+    ),
+  },
+  { title: 'OpenOrders' },
 );
 
 export const Instrument = Type.Object(

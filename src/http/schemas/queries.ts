@@ -1,8 +1,10 @@
 // The queries of a user's lists, and of what is counted of them.
 
 import { Type } from 'typebox';
+import { BROKERS } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { SIGNAL_ENDS } from '../../domain/money/day.ts';
+import { CLOSED_BY } from '../../domain/money/trades.ts';
 import { ORDER_STATUSES, SOURCES } from '../../domain/orders/order.ts';
 import { PROTECTION_STATES } from '../../domain/protection/protection.ts';
 import { SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
@@ -11,6 +13,14 @@ import { oneOf, page, timeOf, uuid } from './requests.ts';
 const realMoney = Type.Boolean({
   description:
     'true: only what traded real money; false: only what was simulated, or on an account that is paper or not live',
+});
+
+const instrument = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description:
+    'a symbol, in whichever spelling it was sent: with its exchange or without, and as the account’s broker takes it',
+  examples: ['BTCUSDT'],
 });
 
 export const SignalsQuery = Type.Object(
@@ -32,6 +42,7 @@ export const SignalsQuery = Type.Object(
       Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
     ),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    instrument: Type.Optional(instrument),
     from: Type.Optional(timeOf('arrived at or after')),
     to: Type.Optional(timeOf('arrived at or before')),
   },
@@ -45,6 +56,7 @@ export const OrdersQuery = Type.Object(
     status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
     source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    instrument: Type.Optional(instrument),
     simulation: Type.Optional(
       Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
     ),
@@ -85,6 +97,44 @@ export const PerformanceQuery = Type.Object(
     real_money: Type.Optional(realMoney),
     from: Type.Optional(timeOf('submitted or filled at or after')),
     to: Type.Optional(timeOf('submitted or filled at or before')),
+  },
+  { additionalProperties: false },
+);
+
+const ofTrades = {
+  trading_account_id: Type.Optional(uuid),
+  symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'in any of its spellings' })),
+  strategy: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 64, examples: ['Breakout'] },
+      description: 'only those that an alert with this `id` opened',
+    }),
+  ),
+  closed_by: Type.Optional(oneOf(CLOSED_BY, { description: 'only those that were closed so' })),
+  currency: Type.Optional(
+    oneOf([...new Set(Object.values(BROKERS).map((broker) => broker.currency))], {
+      description: 'only those of accounts that are kept in it',
+    }),
+  ),
+  simulation: Type.Optional(
+    Type.Boolean({ default: false, description: 'true: of simulated orders instead of the real ones' }),
+  ),
+  real_money: Type.Optional(realMoney),
+  from: Type.Optional(timeOf('closed at or after')),
+  to: Type.Optional(timeOf('closed at or before')),
+};
+
+export const TradesQuery = Type.Object({ ...page, ...ofTrades }, { additionalProperties: false });
+
+export const TradesSummaryQuery = Type.Object(
+  {
+    ...ofTrades,
+    tz: Type.Optional(
+      Type.String({
+        ...{ minLength: 1, maxLength: 64, default: 'UTC', examples: ['Europe/Berlin'] },
+        description: 'the IANA time zone of its days and hours',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

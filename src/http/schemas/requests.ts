@@ -102,7 +102,12 @@ export const QuoteQuery = Type.Object(
 export const SymbolsQuery = Type.Object(
   {
     ...page,
-    q: Type.Optional(Type.String({ maxLength: 64, description: 'part of the symbol or its description' })),
+    q: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'part of the symbol or its description; the likeliest come first',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

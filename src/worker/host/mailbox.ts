@@ -3,15 +3,16 @@
 // database, so a lost message loses time and nothing else. Who waits for a worker whose host is gone, or may have missed
 // the answer, asks again.
 
-import type { Balance, Position } from '../../broker/broker.ts';
+import type { Balance, OpenOrder, Position } from '../../broker/broker.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
+import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
-import type { Quoted, Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from '../lane/enquiries.ts';
+import type { Quoted, Reset, SymbolPage, Unavailable, Verdict } from '../lane/enquiries.ts';
 import type { Draft } from '../lane/plan-ahead.ts';
 import type { Placement, Pool } from './pool.ts';
 import type { Roster } from './roster.ts';
@@ -44,7 +45,12 @@ export interface Work {
     request: { accountId: AccountId; symbol: string; simulation: boolean; version?: number };
     answer: Quoted | Unavailable;
   };
-  symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
+  /** Whoever sent them. */
+  openOrders: {
+    request: { accountId: AccountId; version?: number };
+    answer: { readonly openOrders: readonly OpenOrder[] } | Unavailable;
+  };
+  symbols: { request: { accountId: AccountId } & InstrumentSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */
   plan: {
     request: { accountId: AccountId } & Draft;

@@ -17,8 +17,7 @@ import { clearEntries } from '../lane/clear-entries.ts';
 import {
   lookAtOrder,
   type Reset,
-  readBalance,
-  readPositions,
+  readAtBroker,
   readQuote,
   resetSimulation,
   searchSymbols,
@@ -276,12 +275,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return look(request);
       case 'verify':
         return reading(request, () => verifyCredentials(connections, request.accountId));
-      case 'positions':
-        return reading(request, () => readPositions(connections, request));
       case 'symbols':
         return reading(request, () => searchSymbols({ ...deps, connections }, request.accountId, request));
+      case 'positions':
       case 'balance':
-        return reading(request, () => readBalance(connections, request));
+      case 'openOrders':
+        return reading(request, () => readAtBroker(connections, request));
       case 'quote':
         return reading(request, () => readQuote(connections, request));
       case 'plan': {

@@ -8,10 +8,12 @@ import {
   BrokerUnavailable,
   CredentialsRejected,
   type Instrument,
+  type OpenOrder,
   type Position,
   type Quote,
 } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
+import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import { keyOf, type Order, type OrderError, openLeg } from '../../domain/orders/order.ts';
 import type { Connections } from '../line/connections.ts';
@@ -38,13 +40,6 @@ export type Verdict =
   | { readonly unreadable: true }
   | Unavailable;
 
-export interface SymbolSearch {
-  readonly query: string;
-  /** The last symbol of the page before. */
-  readonly after: string | null;
-  readonly limit: number;
-}
-
 export interface SymbolPage {
   readonly instruments: readonly Instrument[];
   readonly hasMore: boolean;
@@ -67,23 +62,27 @@ export async function verifyCredentials(connections: Connections, account: Accou
   }
 }
 
-export async function readPositions(
-  connections: Connections,
-  target: { readonly accountId: AccountId; readonly simulation: boolean },
-): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
-  try {
-    return { positions: await connections.use(target, (broker) => broker.positions()) };
-  } catch (fault) {
-    return unavailable(fault);
-  }
-}
+type AtBroker =
+  | { readonly positions: readonly Position[] }
+  | { readonly balance: Balance }
+  | { readonly openOrders: readonly OpenOrder[] };
 
-export async function readBalance(
+/** What the account, or its simulated book, has at the broker. */
+export async function readAtBroker(
   connections: Connections,
-  { accountId, simulation = false }: { readonly accountId: AccountId; readonly simulation?: boolean },
-): Promise<{ readonly balance: Balance } | Unavailable> {
+  request: {
+    readonly kind: 'positions' | 'balance' | 'openOrders';
+    readonly accountId: AccountId;
+    readonly simulation?: boolean;
+  },
+): Promise<AtBroker | Unavailable> {
+  const { kind, accountId, simulation = false } = request;
   try {
-    return { balance: await connections.use({ accountId, simulation }, (broker) => broker.balance()) };
+    return await connections.use({ accountId, simulation }, async (broker): Promise<AtBroker> => {
+      if (kind === 'balance') return { balance: await broker.balance() };
+      if (kind === 'openOrders') return { openOrders: await broker.openOrders() };
+      return { positions: await broker.positions() };
+    });
   } catch (fault) {
     return unavailable(fault);
   }
@@ -116,7 +115,7 @@ export async function readQuote(
 export async function searchSymbols(
   { connections, listings }: { readonly connections: Connections; readonly listings: Young },
   account: AccountId,
-  { query, after, limit }: SymbolSearch,
+  { query, after, limit }: InstrumentSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
     // One more than is asked for tells whether there are more.

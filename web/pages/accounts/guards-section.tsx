@@ -76,7 +76,7 @@ function RequireStop({ account }: { readonly account: Account }) {
   return (
     <Row
       name={<code>require_stop</code>}
-      meaning="an entry that leads to no stop at the broker is refused; one by default counts"
+      meaning="an entry without a stop is refused; a default stop counts"
       fault={change.error}
       does={<Saved when={change.isSuccess} />}
     >

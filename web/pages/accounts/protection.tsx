@@ -40,7 +40,7 @@ export function ProtectionRows({ account }: { readonly account: Account }) {
       title="Protection"
       more={
         <span className="quiet">
-          of an entry from flat that does not say it itself; an empty field means none
+          for an entry from flat that does not bring its own; an empty field means none
         </span>
       }
     >
@@ -71,17 +71,17 @@ export function ProtectionRows({ account }: { readonly account: Account }) {
           account={account}
           name="unprotected"
           value={account.unprotected}
-          meaning="when the broker refuses a stop for 10 s: who asked for one wants no position without it"
+          meaning="if the broker refuses a stop for 10 s: a position without the stop you asked for is a risk"
           options={[
             ['close', 'close the position'],
-            ['alert', 'keep it, tell me, try on'],
+            ['alert', 'keep it, tell me, keep trying'],
           ]}
         />
         <Choice
           account={account}
           name="trigger_by"
           value={account.trigger_by}
-          meaning="which price sets a stop off: that of the last trade is what the chart shows"
+          meaning="which price triggers a stop: the last trade’s is what the chart shows"
           options={[
             ['last', 'the last price'],
             ['mark', 'the mark price'],

@@ -99,6 +99,8 @@ function Choose({ account, save }: ChooseProps) {
   );
 }
 
+const MOST_FOUND = 8;
+
 function Found({
   account,
   text,
@@ -115,7 +117,10 @@ function Found({
   });
   if (q === '') return null;
   if (search.error) return <ProblemNote fault={search.error} />;
-  const items = search.data?.items.filter(({ symbol }) => !account.allowed_symbols.includes(symbol)) ?? [];
+  const items =
+    search.data?.items
+      .filter(({ symbol }) => !account.allowed_symbols.includes(symbol))
+      .slice(0, MOST_FOUND) ?? [];
   return (
     <ul className={styles.found} aria-label="Symbols of the broker">
       {items.map(({ symbol, description }) => (

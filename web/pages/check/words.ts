@@ -1,6 +1,7 @@
 // What becomes of a message, in one sentence.
 
-import type { Checked } from './remarks.ts';
+import { fieldsOf } from './lines.ts';
+import { aboutField, type Checked } from './remarks.ts';
 
 export const refusalsIn = ({ checks }: Checked) => checks.filter(({ outcome }) => outcome === 'refused');
 
@@ -14,12 +15,11 @@ export function verdictOn(checked: Checked): Verdict {
   const { service, understood, plan, lost } = checked;
   const [first, ...others] = refusalsIn(checked);
   if (service !== null) {
-    const matters = `This message was written for ${service}:`;
-    if (understood === null)
-      return { matters, rest: 'it cannot be turned into one of ours without guessing' };
+    const matters = `This message was written for ${service}${losesStop(checked) ? ', and its stop would be lost' : ''}:`;
+    if (understood === null) return { matters, rest: 'it cannot be translated without guessing' };
     const wrong = first?.check === 'secret' ? others[0] : first;
     return wrong
-      ? { matters, rest: `turned into one of ours, it would be refused: ${sentence(wrong.detail)}` }
+      ? { matters, rest: `translated, it would be refused: ${sentence(wrong.detail)}` }
       : {
           matters,
           rest: `the one below says ${lost.length === 0 ? 'the same in our format' : `the same in our format, with ${lost.length === 1 ? 'a difference' : `${lost.length} differences`}`}`,
@@ -45,6 +45,16 @@ export function verdictOn(checked: Checked): Verdict {
     matters: 'This message would trade:',
     rest: legs > 1 ? `${legs} orders, one after the other` : 'one order at market',
   };
+}
+
+const STOP = /stop|trail|trigger|^sl$|^loss$/i;
+
+/** It asks for a stop, and the one that works has none. */
+function losesStop({ lost, corrected }: Checked): boolean {
+  const isKept = fieldsOf(corrected ?? '')?.some(
+    ({ name }) => name === 'stop_loss' || name === 'trailing_stop',
+  );
+  return !isKept && lost.some((sentence) => STOP.test(aboutField(sentence)?.name ?? ''));
 }
 
 /** Its first sentence, as the end of another. */

@@ -131,12 +131,12 @@ export function whatToDo({
     return 'Nothing is sent there until you confirm it: somebody else may have been in your account, and may have added it. If it is not yours, remove it.';
   if (state === 'failing')
     return kind === 'telegram'
-      ? 'Events are tried again by themselves, for a day; a test is not. Look whether the bot may write to the chat, then send a test; if the token or the chat is wrong, remove it and add it anew.'
-      : 'Events are tried again by themselves, for a day; a test is not. Look whether something answers there, then send a test; if the address is wrong, remove it and add it anew.';
+      ? 'Events are tried again for a day; a test is not. Check that the bot may write to the chat, then send a test. If the token or the chat is wrong, remove the destination and add it again.'
+      : 'Events are tried again for a day; a test is not. Check that something answers there, then send a test. If the address is wrong, remove the destination and add it again.';
   if (state !== 'dead') return null;
   return kind === 'telegram'
     ? 'Nothing more is sent there. Let the bot write to the chat again, then send a test; or remove it and add another.'
-    : 'Nothing more is sent there. Mend it and send a test, which revives it; or remove it and add another.';
+    : 'Nothing more is sent there. Repair it and send a test, which starts it again; or remove it and add another.';
 }
 
 export type AddressField = 'url' | 'bot_token' | 'chat_id';

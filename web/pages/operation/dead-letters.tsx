@@ -51,12 +51,12 @@ export function DeadLetters({ query, part, ownId }: DeadLettersProps) {
       </table>
       <NotThere part={part} rows={1} two />
       {all?.length === 0 && (
-        <p className="quiet">None: the fill of every order is known, or being looked for.</p>
+        <p className="quiet">None: the fill of every order is known, or being looked up.</p>
       )}
       {all && all.length > 0 && (
         <p className={styles.note}>
-          Asking again looks the order up at its broker at once, and gives it all its tries anew. It never
-          sends an order.
+          Asking again looks the order up at its broker at once, and starts its tries over. It never sends an
+          order.
         </p>
       )}
       <p>

@@ -1,8 +1,8 @@
 // What the plots draw, apart from the pointer: made anew only when the data or the width changes. Pure.
 
+import { bars, columns, line, linearScale, logScale, spread, stacked, stairs } from '../../parts/geometry.ts';
 import { figure, money, signed } from '../../parts/numbers.ts';
 import { outstanding, type Row, shortDay, statusesOf, totalsOf } from './days.ts';
-import { bars, columns, line, linearScale, logScale, spread, stacked, stairs } from './geometry.ts';
 
 export const HEIGHTS = { realised: 208, orders: 116, latency: 144, slippage: 100 };
 /** Between the names at the ends of lines. */

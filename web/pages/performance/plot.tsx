@@ -1,9 +1,9 @@
 // One plot of several that share a time axis: its figures at the left, its drawing, and a table behind it.
 
 import { type PointerEvent, type ReactNode, useId, useState } from 'react';
+import type { Columns, Scale } from '../../parts/geometry.ts';
 import { CsvButton, SheetTable } from './behind.tsx';
 import type { OrderStatus, Row } from './days.ts';
-import type { Columns, Scale } from './geometry.ts';
 import styles from './performance.module.css';
 import type { Sheet } from './sheets.ts';
 

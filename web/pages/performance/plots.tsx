@@ -1,7 +1,9 @@
 // The plots over one time axis: what was earned, what became of the orders, how fast brokers answered, at which prices.
 
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
+import { namedDays } from '../../parts/geometry.ts';
 import { counted, figure, money } from '../../parts/numbers.ts';
+import { useWidth } from '../../parts/use-width.ts';
 import {
   dayInWords,
   latencyInWords,
@@ -14,7 +16,6 @@ import {
   spanInWords,
 } from './days.ts';
 import { countTick, draw, HEIGHTS, moneyTick } from './drawing.ts';
-import { namedDays } from './geometry.ts';
 import styles from './performance.module.css';
 import { type Field, Plot } from './plot.tsx';
 import { sheetsOf } from './sheets.ts';
@@ -209,15 +210,4 @@ function Sentence({ row, currency }: { readonly row: Row | undefined; readonly c
   ) : (
     <p className={`${styles.sentence} quiet`}>Touch a day for its figures.</p>
   );
-}
-
-function useWidth(): [(element: HTMLElement | null) => undefined | (() => void), number] {
-  const [width, setWidth] = useState(0);
-  const measure = useCallback((element: HTMLElement | null) => {
-    if (!element) return undefined;
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  return [measure, width];
 }

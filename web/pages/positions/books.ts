@@ -19,11 +19,13 @@ const lookAgain = ({
   readonly state: { readonly data?: { readonly items: readonly Guarded[] } | undefined };
 }): number => (state.data?.items.some(isUnsettled) ? UNSETTLED_MS : LOOK_AGAIN_MS);
 
+export type Held = Schemas['Position'] & { readonly isHalted: boolean };
+
 export interface Book {
   readonly account: Schemas['Account'];
   readonly simulation: boolean;
   /** Undefined: not read yet. */
-  readonly positions: readonly Schemas['Position'][] | undefined;
+  readonly positions: readonly Held[] | undefined;
   /** Why it could not be read, or not again. */
   readonly fault: unknown;
   /** Epoch milliseconds by the service's clock; null: never. */
@@ -98,7 +100,7 @@ export function useBooks(accounts: readonly Schemas['Account'][]): {
   ): Book => ({
     account,
     simulation,
-    positions: asked?.data?.items,
+    positions: asked?.data?.items.map((position) => ({ ...position, isHalted: account.halted })),
     fault: asked?.error ?? null,
     readAt: asked?.dataUpdatedAt ? asked.dataUpdatedAt + serverNow() - Date.now() : null,
     isReading: asked?.isPending ?? true,

@@ -4,9 +4,15 @@ import type { Schemas } from '../../api/client.ts';
 import { figure, Held, Profit } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
-import { alignOrder, isHeldElsewhere, reasonInWords, standingOf } from '../../parts/standing.ts';
+import {
+  alignOrder,
+  isHeldElsewhere,
+  mayBeInWords,
+  reasonInWords,
+  standingOf,
+} from '../../parts/standing.ts';
 import { When } from '../../parts/when.tsx';
-import { type Book, wordOf } from './books.ts';
+import { type Book, type Held as HeldHere, wordOf } from './books.ts';
 import styles from './positions.module.css';
 import { StopCell, TargetCell, useKeepsStops } from './protection-cells.tsx';
 import { ProtectionRow, saysSomething } from './protection-row.tsx';
@@ -16,7 +22,7 @@ export const COLUMNS = 10;
 
 interface PositionRowsProps {
   readonly book: Book;
-  readonly position: Schemas['Position'];
+  readonly position: HeldHere;
   readonly onAlign: () => void;
 }
 
@@ -28,7 +34,8 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
   const row = wordOf(book) ? 'hatched' : '';
   const protection = position.protection;
   const isSame = standingOf(position).is === 'same';
-  const isExplained = order !== null || !tradable || saysSomething(protection);
+  const isHeldBack = tradable && standingOf(position).is === 'held back';
+  const isExplained = order !== null || isHeldBack || !tradable || saysSomething(protection);
   const trade = () =>
     openTrade({
       accountId: account.id,
@@ -68,7 +75,9 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           )}
         </td>
         <td className={`num ${styles.broker}`} data-head="broker">
-          {isHeldElsewhere(position) && position.in_sync ? (
+          {position.may_be ? (
+            <span className="risk">{mayBeInWords(position.may_be)}</span>
+          ) : isHeldElsewhere(position) && position.in_sync ? (
             <span className="quiet">under its month</span>
           ) : (
             <Held position={quantity} />
@@ -116,6 +125,15 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           </td>
         </tr>
       )}
+      {isHeldBack && (
+        <tr className={`${styles.why} ${row}`}>
+          <td colSpan={COLUMNS}>
+            <div>
+              <p className="quiet">{reasonInWords(position)}</p>
+            </div>
+          </td>
+        </tr>
+      )}
       {order && (
         <tr className={`${styles.why} ${row}`}>
           <td colSpan={COLUMNS}>
@@ -151,14 +169,14 @@ function Change({ book: { account, simulation }, position }: Omit<PositionRowsPr
   );
 }
 
-function Difference({ position }: { readonly position: Schemas['Position'] }) {
+function Difference({ position }: { readonly position: HeldHere }) {
   const standing = standingOf(position);
   const tone = toneOf(standing);
-  if (tone === null) return null;
   const words = differenceInWords(standing);
+  if (tone === null) return <span className="quiet">{words}</span>;
   return (
     <span className={`status ${tone}`}>
-      <Mark name={tone === 'usual' ? 'same' : 'differs'} />
+      <Mark name={standing.is === 'unknown' ? 'unknown' : tone === 'usual' ? 'same' : 'differs'} />
       {words || <span className="unseen">in sync</span>}
     </span>
   );

@@ -15,6 +15,7 @@ import { type Sum, sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
+import { OpenOrders } from './open-orders.tsx';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
 import { RestingEntries } from './resting.tsx';
@@ -107,6 +108,7 @@ export default function Positions() {
         </p>
       </Led>
       <RestingEntries entries={resting} books={shown} />
+      <OpenOrders accounts={all} />
       {asked && book && <Asks asked={asked} book={book} onClose={() => setAsked(null)} />}
     </Page>
   );

@@ -25,6 +25,7 @@ import {
   unitsOf,
   waitsFor,
 } from '../../parts/resting/words.ts';
+import { spelled } from '../../parts/symbol.ts';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import type { Book } from './books.ts';
@@ -124,7 +125,7 @@ function Row({ order, account, last, onCancel }: RowProps) {
     <tr className={unreal ? 'hatched' : ''}>
       <th scope="row" className={styles.entry}>
         <Link to="/orders/$id" params={{ id: order.order_id } as never}>
-          <Side side={sideOf(order)} /> {figure(units)} {order.symbol}
+          <Side side={sideOf(order)} /> {figure(units)} {spelled(order.symbol, order.broker_name)}
         </Link>{' '}
         <Unreal word={unreal} />
         <small>
@@ -227,7 +228,8 @@ function useLastPrices(entries: readonly Resting[], books: readonly Book[]) {
         ({ account, simulation }) =>
           account.id === order.trading_account_id && simulation === order.simulation,
       )
-      ?.positions?.find(({ symbol }) => symbol === order.symbol)?.last_price ?? null;
+      ?.positions?.find(({ symbol }) => symbol === spelled(order.symbol, order.broker_name))?.last_price ??
+    null;
   const keyOf = ({ trading_account_id, symbol, simulation }: Resting): string =>
     JSON.stringify([trading_account_id, symbol, simulation]);
   const unknown = new Map(

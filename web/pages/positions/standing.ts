@@ -7,7 +7,7 @@ import { type Position, type Standing, standingOf } from '../../parts/standing.t
 
 export const toneOf = ({ is }: Standing): 'risk' | 'act' | 'usual' | null => {
   if (is === 'same') return 'usual';
-  if (is === 'unspoken') return null;
+  if (is === 'unspoken' || is === 'held back') return null;
   // What is not known to be harmless is not called so.
   return is === 'missing' ? 'act' : 'risk';
 };
@@ -21,6 +21,10 @@ export function differenceInWords(standing: Standing): string {
       return `\u2212${figure(standing.by)} missing`;
     case 'against':
       return `${figure(standing.by)} on the wrong side`;
+    case 'held back':
+      return `\u2212${figure(standing.by)}, halted`;
+    case 'unknown':
+      return 'not known';
     case 'differs':
       return 'differs';
     default:
@@ -41,6 +45,9 @@ export interface Tally {
   readonly same: number;
   readonly differing: number;
   readonly unspoken: number;
+  /** The end of an order is not known. */
+  readonly unknown: number;
+  readonly heldBack: number;
   /** Their stop is wanted, and does not stand. */
   readonly unprotected: number;
   /** The loudest of what differs. */
@@ -52,13 +59,17 @@ export function tallyOf(positions: readonly (Position & Partial<Guarded>)[]): Ta
   const standings = positions.map(standingOf);
   const same = standings.filter(({ is }) => is === 'same').length;
   const unspoken = standings.filter(({ is }) => is === 'unspoken').length;
+  const unknown = standings.filter(({ is }) => is === 'unknown').length;
+  const heldBack = standings.filter(({ is }) => is === 'held back').length;
   const unprotected = positions.filter(({ protection }) => isBare(protection)).length;
   const tones = [...standings.map(toneOf), unprotected > 0 ? 'risk' : null];
   return {
     positions: standings.length,
     same,
-    differing: standings.length - same - unspoken,
+    differing: standings.length - same - unspoken - unknown - heldBack,
     unspoken,
+    unknown,
+    heldBack,
     unprotected,
     tone: tones.includes('risk') ? 'risk' : tones.includes('act') ? 'act' : null,
   };
@@ -72,11 +83,15 @@ export interface Heading {
 }
 
 export function headingOf(tally: Tally): Heading {
-  const { positions, same, differing, unspoken, unprotected } = tally;
+  const { positions, same, differing, unspoken, unknown, heldBack, unprotected } = tally;
   if (positions === 0) return { lead: 'No positions', rest: '', trouble: '' };
   const lead = counted(positions, 'position');
-  const others = unspoken > 0 ? `${figure(unspoken)} with no word from a strategy` : '';
+  const others = [
+    unspoken > 0 ? `${figure(unspoken)} with no word from a strategy` : '',
+    heldBack > 0 ? `${figure(heldBack)} held back by the halt` : '',
+  ];
   const trouble = [
+    unknown > 0 ? `${figure(unknown)} not known` : '',
     unprotected > 0 ? `${figure(unprotected)} without ${unprotected === 1 ? 'its stop' : 'their stops'}` : '',
     differing > 0 ? `${figure(differing)} ${differing === 1 ? 'differs' : 'differ'}` : '',
   ]
@@ -88,6 +103,8 @@ export function headingOf(tally: Tally): Heading {
       rest: positions === 1 ? ', as the strategy says' : ', all as the strategies say',
       trouble,
     };
-  const joined = [same > 0 ? `${figure(same)} as the strategies say` : '', others].filter(Boolean).join(', ');
+  const joined = [same > 0 ? `${figure(same)} as the strategies say` : '', ...others]
+    .filter(Boolean)
+    .join(', ');
   return { lead, rest: joined ? `: ${joined}${trouble ? ', ' : ''}` : ': ', trouble };
 }

@@ -8,10 +8,10 @@ import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts, brokers } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
+import type { ProtectDraft } from '../../parts/drafts.ts';
 import drawer from '../../parts/drawer.module.css';
 import { figure, Held, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
-import type { ProtectDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import {
@@ -134,7 +134,7 @@ function Protecting({ account, position, simulation, onClose }: ProtectingProps)
       </p>
       {protection?.state === 'left' && (
         <p className={drawer.remark}>
-          <span className="act">Nobody looks after it now. {protection.reason}</span>
+          <span className="act">It is not being watched. {protection.reason}</span>
         </p>
       )}
       <Ladder

@@ -82,7 +82,7 @@ function stopWords(
     return {
       words: [
         `Removes the stop of ${what} at ${figure(from as number)}: `,
-        { strong: 'what it can lose is not limited any more.' },
+        { strong: 'what it can lose is no longer limited.' },
       ],
       isLooser: true,
     };
@@ -125,11 +125,11 @@ function otherWords({ asked, ground }: Change, sent: Sent): string[] {
   const words: string[] = [];
   if (sent.take_profit === 'none') words.push('Removes the targets.');
   else if (sent.take_profit !== undefined) words.push(targetsWords(asked, ground));
-  if (sent.trailing_stop === 'none') words.push('The stop trails no more.');
+  if (sent.trailing_stop === 'none') words.push('The stop no longer trails.');
   else if (sent.trailing_stop !== undefined) words.push(trailWords(asked));
   if (sent.break_even !== undefined && sent.break_even !== 'none') words.push(evenWords(asked, ground));
-  if (sent.break_even === 'none' && sent.stop_loss !== 'none') words.push('It goes to break even no more.');
-  if (sent.time_stop === 'none') words.push('It is not closed by the clock any more.');
+  if (sent.break_even === 'none' && sent.stop_loss !== 'none') words.push('It no longer goes to break even.');
+  if (sent.time_stop === 'none') words.push('It is no longer closed by the clock.');
   else if (sent.time_stop !== undefined) words.push(timeWords(asked.time));
   return words.length === 0 ? [] : [words.join(' ')];
 }

@@ -117,8 +117,8 @@ function Left({ id }: { readonly id: string }) {
   return (
     <>
       <p className={styles.left}>
-        What stands at the broker is looked at first, and counts; what is missing is placed, and where nothing
-        is held it is taken away. Until then nothing is placed, moved or cancelled.
+        What is in place at the broker counts; what is missing is placed, and if nothing is held any more, it
+        is removed. Until then nothing is placed, moved or cancelled.
       </p>
       {fault !== null && <ProblemNote fault={fault} />}
       <Resume id={id} onFault={setFault} />
@@ -142,7 +142,7 @@ interface Shown {
 function leadOf({ state, stop_loss }: Shown): string {
   if (state === 'ended') return 'Ended';
   if (state === 'unprotected') return 'Unprotected';
-  if (state === 'left') return 'Nobody looks after it';
+  if (state === 'left') return 'Not watched';
   if (stop_loss === null) return 'No stop';
   return `Stop at ${figure(stop_loss)}`;
 }

@@ -56,7 +56,8 @@ export function queryOf(filters: Filters, dayStart: number): SignalQuery {
     ...(status && { order_status: status as NonNullable<SignalQuery['order_status']> }),
     ...(money && { real_money: money === 'real' }),
     ...(code && { code }),
-    ...(symbol && { symbol }),
+    // In whichever spelling it was sent.
+    ...(symbol && { instrument: symbol }),
     ...(from && { from }),
     ...(to && { to }),
   };

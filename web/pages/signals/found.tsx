@@ -8,6 +8,7 @@ import type { Order } from '../../parts/happened.ts';
 import { counted } from '../../parts/numbers.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { spelled } from '../../parts/symbol.ts';
 import { Columns, OrderRow, SignalRow, useAccountOf } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
 import styles from './signals.module.css';
@@ -18,8 +19,10 @@ const asAsked = (text: string): string => text.replace(/\s+/g, '').slice(0, 128)
 
 /** What was typed is its beginning, or an order's id. */
 function oneSymbol(orders: readonly Order[]): string | null {
-  const symbols = new Set(orders.map(({ symbol }) => symbol));
-  return symbols.size === 1 ? (orders[0]?.symbol ?? null) : null;
+  const [symbol = null, ...others] = new Set(
+    orders.map(({ symbol, broker_name }) => spelled(symbol, broker_name)),
+  );
+  return others.length === 0 ? symbol : null;
 }
 
 export function Found({ text }: { readonly text: string }) {
@@ -44,7 +47,8 @@ export function Found({ text }: { readonly text: string }) {
   const symbol = oneSymbol(found) ?? search.toUpperCase();
   const signals = useQuery({
     queryKey: ['signals', 'list', 'of', symbol],
-    queryFn: () => read(api.GET('/trading/signals', { params: { query: { symbol, limit: PAGE } } })),
+    queryFn: () =>
+      read(api.GET('/trading/signals', { params: { query: { instrument: symbol, limit: PAGE } } })),
     enabled: !orders.isPending,
   });
   const arrived = signals.data?.items ?? [];

@@ -13,7 +13,7 @@ import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { Size } from '../../parts/size.tsx';
 import { type QuantityType, unitsOf } from '../../parts/sizes.ts';
-import { shortSymbol } from '../../parts/symbol.ts';
+import { spelled } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 
@@ -153,7 +153,7 @@ function Line(line: LineProps) {
       </td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <RowLink to={to}>
-          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
+          {symbol === null ? <span className="quiet">not read</span> : spelled(symbol, account?.broker)}
         </RowLink>
       </td>
       <td className={styles.status}>

@@ -10,6 +10,7 @@ import { More } from '../../parts/more.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { spelled } from '../../parts/symbol.ts';
 import { ageInWords, useNow } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
@@ -125,20 +126,22 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
 const accountsShown = ({ accounts }: Schemas['Overview'], { account }: Filters) =>
   account === undefined ? accounts : accounts.filter(({ id }) => id === account);
 
-const symbolsOf = (
+/** Each instrument once. */
+function symbolsOf(
   accounts: readonly Schemas['Account'][],
   signals: readonly Signal[],
-  { symbol }: Filters,
-): string[] =>
-  [
-    ...new Set(
-      [
-        ...accounts.flatMap(({ allowed_symbols }) => allowed_symbols),
-        ...signals.map((signal) => signal.symbol),
-        symbol,
-      ].filter((one) => typeof one === 'string'),
+  { symbol: chosen }: Filters,
+): string[] {
+  const brokerOf = new Map(accounts.map(({ id, broker }) => [id, broker]));
+  const all = [
+    ...accounts.flatMap(({ allowed_symbols, broker }) => allowed_symbols.map((one) => spelled(one, broker))),
+    ...signals.flatMap(({ symbol, trading_account_id }) =>
+      symbol === null ? [] : [spelled(symbol, brokerOf.get(trading_account_id))],
     ),
-  ].sort();
+    ...(chosen === undefined ? [] : [chosen]),
+  ];
+  return [...new Set(all)].sort();
+}
 
 function FreshRow({ fresh, onShow }: { readonly fresh: readonly Signal[]; readonly onShow: () => unknown }) {
   const [latest] = fresh;

@@ -23,8 +23,8 @@ const PAGE = 50;
 const MOST_EMPTY = 5;
 /** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
 const ORDERS = 200;
-/** Refused signals are no change of an order: they are asked for. */
-const ASK_AGAIN_MS = 10_000;
+/** They come with the stream; this is for when it is away. */
+const ASK_AGAIN_MS = 30_000;
 /** Many orders at once are one question. */
 const GATHER_MS = 300;
 /** Who comes back soon finds the list where it was; later, the list as it is. For so long changes of orders are kept, too. */
@@ -61,7 +61,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
   const had = signals.filter(({ order_id }) => order_id !== null);
   const [newest, oldest] = [had[0], had.at(-1)];
   if (!newest || !oldest) return {};
-  const { trading_account_id, symbol } = query;
+  const { trading_account_id, instrument } = query;
   const at = Date.now();
   const page = await read(
     api.GET('/trading/orders', {
@@ -72,7 +72,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
           from: oldest.arrived_at,
           to: newest.arrived_at,
           ...(trading_account_id && { trading_account_id }),
-          ...(symbol && { symbol }),
+          ...(instrument && { instrument }),
         },
       },
     }),

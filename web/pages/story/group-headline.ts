@@ -1,6 +1,7 @@
 // What became of a group's signal in one sentence, and what would bring a member that refused it to where the others are.
 
 import type { components } from '../../api/schema.ts';
+import type { TradeDraft } from '../../parts/drafts.ts';
 import { times } from '../../parts/exact.ts';
 import { refusedFor } from '../../parts/group-words.ts';
 import { counted } from '../../parts/numbers.ts';

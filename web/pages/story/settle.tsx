@@ -68,7 +68,7 @@ function SettleDialog({ order, onClose }: { readonly order: Order; readonly onCl
           ) : (
             `Look for it at ${broker_name} first.`
           )}{' '}
-          Nothing is sent by this, and it is not looked for any more.
+          Nothing is sent by this, and it is no longer looked up.
         </p>
         <fieldset>
           <legend className="unseen">What became of it</legend>

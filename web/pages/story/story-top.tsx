@@ -31,9 +31,11 @@ interface StoryTopProps {
   readonly of: StoryOf;
   readonly headline: Headline;
   readonly account: Schemas['Account'] | undefined;
+  /** The symbol, where the alert spells it in another way. */
+  readonly sentAs: string | null;
 }
 
-export function StoryTop({ of: { signal, order }, headline, account }: StoryTopProps) {
+export function StoryTop({ of: { signal, order }, headline, account, sentAs }: StoryTopProps) {
   const [rehearses, setRehearses] = useState(false);
   const at = (signal?.arrived_at ?? order?.submitted_at) as string;
   const date = new Date(at);
@@ -86,6 +88,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
             {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}
             {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
           </span>
+          {sentAs && <span className="quiet">sent as {sentAs}</span>}
           <span>
             {WEEKDAY.format(date)} {dayOf(date)}{' '}
             <b title={`${date.toISOString()} UTC`}>{clockTime(date, true)}</b> {zone}
@@ -106,7 +109,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
             </span>
           )}
           {maker && <span>{maker}</span>}
-          {order?.settled_by === 'user' && <span>what became of it, its owner said</span>}
+          {order?.settled_by === 'user' && <span>outcome recorded by its owner</span>}
           {order?.half_done && <span className="risk">closed, and not opened</span>}
           <span>
             {order ? 'order' : 'signal'} <CopyId id={order?.order_id ?? signal?.id ?? ''} />

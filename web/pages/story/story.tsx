@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
 import { useTitle } from '../../parts/page.tsx';
+import { sentAs, spelled } from '../../parts/symbol.ts';
 import { BrokerWords } from './broker-words.tsx';
 import { Checks } from './checks.tsx';
 import { Curl } from './curl.tsx';
@@ -23,6 +24,9 @@ export type StoryOf =
   | { readonly signal: SignalRecord; readonly order: Schemas['OrderRecord'] | null }
   | { readonly signal: SignalRecord | null; readonly order: Schemas['OrderRecord'] };
 
+const withSymbol = (signal: SignalRecord, broker: string | undefined): SignalRecord =>
+  signal.symbol === null ? signal : { ...signal, symbol: spelled(signal.symbol, broker) };
+
 export function Story({ signal, order }: StoryOf) {
   const { data: accounts } = useQuery(allAccounts);
   const accountId = (order ?? signal)?.trading_account_id ?? '';
@@ -32,9 +36,11 @@ export function Story({ signal, order }: StoryOf) {
     ...instrumentOf(accountId, symbol ?? ''),
     enabled: symbol !== null && order !== null,
   });
-  const headline = order
-    ? orderHeadline(order, instrument?.tick_size ?? null)
-    : signalHeadline(signal as SignalRecord);
+  const broker = order?.broker_name ?? account?.broker;
+  const named = order && { ...order, symbol: spelled(order.symbol, broker) };
+  const headline = named
+    ? orderHeadline(named, instrument?.tick_size ?? null)
+    : signalHeadline(withSymbol(signal as SignalRecord, broker));
   useTitle(headline.lead);
   const isUnknown = order?.status === 'unknown';
   const of = { signal, order } as StoryOf;
@@ -46,8 +52,8 @@ export function Story({ signal, order }: StoryOf) {
   );
   return (
     <article className={styles.story}>
-      <StoryTop of={of} headline={headline} account={account} />
-      {isUnknown && <Unknown order={order} />}
+      <StoryTop of={of} headline={headline} account={account} sentAs={symbol && sentAs(symbol, broker)} />
+      {isUnknown && named && <Unknown order={named} />}
       {/* What protection closed nobody sent: there is no way from a message to an answer. */}
       {order && order.source !== 'protection' && <Waterfall order={order} signal={signal} />}
       {order && <WaitsFor order={order} />}
@@ -61,7 +67,7 @@ export function Story({ signal, order }: StoryOf) {
           {order && <BrokerWords order={order} />}
           {signal && <Curl signal={signal} account={account} />}
         </div>
-        {order && <Ties order={order} />}
+        {named && <Ties order={named} />}
       </div>
     </article>
   );

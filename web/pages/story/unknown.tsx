@@ -35,7 +35,7 @@ function Looks({ order }: { readonly order: Order }) {
       <li className={styles.next}>
         <Mark name="risk" />
         <b>by hand</b>
-        <span>Nobody looks for it from here. {order.error?.message}</span>
+        <span>It is not looked up from here. {order.error?.message}</span>
       </li>
     </ol>
   ) : (
@@ -54,7 +54,7 @@ function ByVerification({ order: { order_id, verification, broker_name } }: { re
         <li>
           <Mark name="refused" />
           <span>{counted(attempts, 'look')} so far</span>
-          <span>{around?.last_look ?? `${broker_name} could not yet tell what became of it`}</span>
+          <span>{around?.last_look ?? `${broker_name} could not say yet what became of it`}</span>
         </li>
       )}
       {next_at !== null && (
@@ -70,13 +70,13 @@ function ByVerification({ order: { order_id, verification, broker_name } }: { re
         <li className={styles.next}>
           <Mark name="risk" />
           <b>dead letter</b>
-          <span>Nothing looks by itself any more: you decide. Look now, or say what became of it.</span>
+          <span>It is no longer looked up by itself. Look now, or record what became of it.</span>
         </li>
       ) : (
         <li>
           <Mark name="placed" />
           <span>in the end</span>
-          <span>If no look finds anything, it becomes a dead letter and a person decides</span>
+          <span>If the broker never says, it becomes a dead letter, and you decide</span>
         </li>
       )}
     </ol>

@@ -75,7 +75,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
               key={account.id}
               account={account}
               areTermsAccepted={areTermsAccepted}
-              drift={driftOf(todo, account.id)}
+              drift={driftOf(todo, account)}
               onResume={() => setResuming(account)}
               day={{ start, end, now: Math.max(now, Date.parse(overview.checked_at)) }}
             />
@@ -114,7 +114,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
 interface AccountRowProps {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
-  readonly drift: 'risk' | 'act';
+  readonly drift: 'risk' | 'act' | null;
   readonly onResume: () => void;
   readonly day: { readonly start: number; readonly end: number; readonly now: number };
 }
@@ -221,15 +221,15 @@ function InSync({
   drift,
 }: {
   readonly positions: AccountToday['positions'];
-  readonly drift: 'risk' | 'act';
+  readonly drift: 'risk' | 'act' | null;
 }) {
   if (!positions) return <span className="quiet">not known</span>;
   const { in_sync, of } = positions;
   const isSame = in_sync === of;
   return (
-    <span className={isSame ? 'status' : `status ${drift}`}>
+    <span className={isSame || drift === null ? 'status' : `status ${drift}`}>
       <Mark name={isSame ? 'same' : 'differs'} />
-      <span className={isSame ? '' : drift}>
+      <span className={isSame ? '' : (drift ?? 'quiet')}>
         {figure(in_sync)} of {figure(of)}
       </span>
     </span>

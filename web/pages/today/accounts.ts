@@ -34,7 +34,7 @@ export function brokerState({
       tone: 'act',
       words: 'refused',
       since: credentials_since,
-      why: 'The broker refuses the credentials; what gets out of a position is still tried where they were good before',
+      why: 'The broker refuses the credentials; exits are still tried with those that were good before',
     };
   const { state, at } = connection;
   if (state === 'not_known')
@@ -70,15 +70,17 @@ export function entriesOf(
   return { words: 'on', why: 'Entries are taken' };
 }
 
-/** How bad it is where a position is not the strategy's: what is only missing puts nothing at risk. */
-export const driftOf = (
+/** How bad it is where a position is not the strategy's: what is only missing puts nothing at risk. Null: nobody has to do anything. */
+export function driftOf(
   todo: readonly Pick<Todo, 'kind' | 'trading_account_id'>[],
-  accountId: string,
-): Todo['severity'] =>
-  todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_missing') &&
-  !todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_excess')
-    ? 'act'
-    : 'risk';
+  { id, halted }: Pick<AccountToday, 'id' | 'halted'>,
+): Todo['severity'] | null {
+  const own = new Set(todo.filter((one) => one.trading_account_id === id).map(({ kind }) => kind));
+  if (own.has('drift_excess') || own.has('unknown_order') || own.has('dead_letter')) return 'risk';
+  // What is not opened on a halted account is its owner's own wish.
+  if (halted) return null;
+  return own.has('drift_missing') ? 'act' : 'risk';
+}
 
 /** null: the broker does not say it of every position, and a part of a sum is none. */
 export function openProfit(positions: readonly Pick<Position, 'quantity' | 'open_profit'>[]): number | null {

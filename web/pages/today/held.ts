@@ -1,6 +1,7 @@
 // Which positions stand on the page: what is in trouble first, then what is held.
 
 import type { components } from '../../api/schema.ts';
+import { spelled } from '../../parts/symbol.ts';
 
 type AccountToday = components['schemas']['AccountToday'];
 type Position = components['schemas']['Position'];
@@ -13,7 +14,7 @@ const MOST_ROWS = 8;
 const TROUBLES = ['unknown', 'bare', 'excess', 'missing'] as const;
 
 export interface HeldRow
-  extends Pick<Position, 'symbol' | 'quantity' | 'open_profit' | 'protection' | 'risk'> {
+  extends Pick<Position, 'symbol' | 'quantity' | 'may_be' | 'open_profit' | 'protection' | 'risk'> {
   readonly account: AccountToday;
   /** `unknown`: an order of it is; `bare`: its stop is missing; `excess` and `missing`: it is not the strategy's. */
   readonly trouble: (typeof TROUBLES)[number] | null;
@@ -32,14 +33,15 @@ export function heldRows(
 ): { readonly rows: readonly HeldRow[]; readonly more: number } {
   const found = all.flatMap(({ account, positions }) =>
     positions
-      .map(({ symbol, quantity, open_profit, protection, risk }) => ({
+      .map(({ symbol, quantity, may_be, open_profit, protection, risk }) => ({
         account,
         symbol,
         quantity,
+        ...(may_be && { may_be }),
         open_profit,
         protection,
         risk,
-        trouble: troubleOf(todo, account.id, symbol),
+        trouble: troubleOf(todo, account, symbol),
       }))
       .filter(({ quantity, trouble }) => quantity !== 0 || trouble !== null),
   );
@@ -55,8 +57,15 @@ export function heldRows(
 const weight = ({ trouble }: Pick<HeldRow, 'trouble'>): number =>
   trouble === null ? TROUBLES.length : TROUBLES.indexOf(trouble);
 
-function troubleOf(todo: readonly Todo[], accountId: string, symbol: string): HeldRow['trouble'] {
-  const [worst] = todo.filter((one) => one.trading_account_id === accountId && one.symbol === symbol);
+function troubleOf(todo: readonly Todo[], account: AccountToday, symbol: string): HeldRow['trouble'] {
+  const { id, broker_name } = account;
+  // Of an order it is told as the alert spelt it.
+  const [worst] = todo.filter(
+    (one) =>
+      one.trading_account_id === id &&
+      one.symbol !== undefined &&
+      spelled(one.symbol, broker_name) === spelled(symbol, broker_name),
+  );
   switch (worst?.kind) {
     case 'dead_letter':
     case 'unknown_order':

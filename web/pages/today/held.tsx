@@ -9,6 +9,7 @@ import { Led } from '../../parts/page.tsx';
 import { isBare } from '../../parts/protection/shapes.ts';
 import { spanInWords } from '../../parts/protection/words.ts';
 import { useResting } from '../../parts/resting/use-resting.ts';
+import { mayBeInWords } from '../../parts/standing.ts';
 import { useNow } from '../../parts/when.tsx';
 import styles from './held.module.css';
 import { type HeldRow, heldRows } from './held.ts';
@@ -127,7 +128,7 @@ const NoneFor = ({ since }: { readonly since: string }) =>
   `none for ${spanInWords(useNow() - Date.parse(since))}`;
 
 function Row({ row, hasStops }: { readonly row: HeldRow; readonly hasStops: boolean }) {
-  const { account, symbol, quantity, open_profit, trouble, isAmbiguous } = row;
+  const { account, symbol, quantity, may_be, open_profit, trouble, isAmbiguous } = row;
   const word = unrealWord(account);
   return (
     <tr className={word ? 'hatched' : ''}>
@@ -141,7 +142,13 @@ function Row({ row, hasStops }: { readonly row: HeldRow; readonly hasStops: bool
         {symbol} <Unreal word={word} /> {isAmbiguous && <small>{account.name}</small>}
       </td>
       <td className={`num ${styles.holds}`}>
-        {quantity === 0 ? <span className="quiet">flat</span> : <HeldPosition position={quantity} />}
+        {may_be ? (
+          <span className="risk">{mayBeInWords(may_be)}</span>
+        ) : quantity === 0 ? (
+          <span className="quiet">flat</span>
+        ) : (
+          <HeldPosition position={quantity} />
+        )}
       </td>
       <td className={`num ${styles.openProfit}`}>
         {hasStops ? (

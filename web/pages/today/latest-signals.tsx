@@ -13,7 +13,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { Size } from '../../parts/size.tsx';
 import { unitsOf } from '../../parts/sizes.ts';
-import { shortSymbol } from '../../parts/symbol.ts';
+import { spelled } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './latest-signals.module.css';
 
@@ -21,8 +21,8 @@ type Overview = Schemas['Overview'];
 type Signal = Schemas['SignalSummary'];
 
 const SHOWN = 8;
-/** Refused signals and those that trade nothing are no change of an order. */
-const ASK_MS = 10_000;
+/** They come with the stream; this is for when it is away. */
+const ASK_MS = 30_000;
 
 /** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
 const ORDERS = 20;
@@ -180,7 +180,7 @@ function SignalRow({
       </td>
       <td className={`${styles.symbol} ellipsis`} title={symbol ?? undefined}>
         <Link to="/signals/$id" params={{ id }} className="cover">
-          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
+          {symbol === null ? <span className="quiet">not read</span> : spelled(symbol, account?.broker_name)}
         </Link>
       </td>
       <td className={styles.status}>

@@ -88,5 +88,5 @@ const alignInWords = ({ symbol = '', strategy_position, broker_position }: Todo)
 export function nextLook({ next_at }: Todo, now: number): string | null {
   if (!next_at) return null;
   const ahead = Date.parse(next_at) - now;
-  return ahead < 1000 ? 'The next one is being made.' : `The next in ${ageInWords(ahead)}.`;
+  return ahead < 1000 ? 'The next one is being made now.' : `The next in ${ageInWords(ahead)}.`;
 }

@@ -1,46 +1,72 @@
 // The symbol, typed or chosen: a combobox after the pattern of the ARIA authoring practices. What is typed counts, also where
 // the broker's list does not answer; the plan says whether there is such a thing.
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
-import { symbols } from '../../api/broker-reads.ts';
-import type { Schemas } from '../../api/client.ts';
+import { positions, symbols } from '../../api/broker-reads.ts';
+import { api, read, type Schemas } from '../../api/client.ts';
 import drawer from '../../parts/drawer.module.css';
+import { spelled } from '../../parts/symbol.ts';
+import { useSettled } from '../../parts/use-settled.ts';
 import { offered } from './offered.ts';
 import styles from './trade-drawer.module.css';
-import { useSettled } from './use-plan.ts';
 
 type Instrument = Schemas['Instrument'];
 
 /** The instrument of exactly this name; null: not known (yet). */
-export function useInstrument(accountId: string, symbol: string): Instrument | null {
+export function useInstrument(
+  accountId: string,
+  symbol: string,
+  broker: string | undefined,
+): Instrument | null {
   const wanted = useSettled(symbol.trim());
   const { data } = useQuery({ ...symbols(accountId, wanted), enabled: accountId !== '' && wanted !== '' });
-  return data?.items.find((item) => item.symbol.toLowerCase() === wanted.toLowerCase()) ?? null;
+  return data?.items.find((item) => item.symbol === spelled(wanted, broker)) ?? null;
 }
+
+/** What the account holds, and then what its last orders were for. */
+function useKnown(accountId: string, broker: string | undefined, isOpen: boolean): readonly string[] {
+  const enabled = isOpen && accountId !== '';
+  const held = useQuery({ ...positions(accountId), enabled });
+  const traded = useQuery({ ...lastTraded(accountId), enabled });
+  const all = [...(held.data?.items.filter(({ tradable }) => tradable) ?? []), ...(traded.data ?? [])];
+  return [...new Set(all.map(({ symbol }) => spelled(symbol, broker)))];
+}
+
+const lastTraded = (id: string) =>
+  queryOptions({
+    queryKey: ['orders', 'traded', id],
+    queryFn: async () =>
+      (
+        await read(api.GET('/trading/orders', { params: { query: { trading_account_id: id, limit: 50 } } }))
+      ).items.filter(({ symbol }) => symbol !== '*'),
+    staleTime: 60_000,
+  });
 
 interface SymbolFieldProps {
   readonly id: string;
   readonly accountId: string;
+  readonly broker: string | undefined;
   readonly value: string;
   readonly describedBy: string;
   readonly onChange: (symbol: string) => void;
 }
 
-export function SymbolField({ id, accountId, value, describedBy, onChange }: SymbolFieldProps) {
+export function SymbolField({ id, accountId, broker, value, describedBy, onChange }: SymbolFieldProps) {
   const list = useId();
   const [isOpen, setOpen] = useState(false);
   const [marked, setMarked] = useState(-1);
   const wanted = useSettled(value.trim());
   const { data, error } = useQuery({ ...symbols(accountId, wanted), enabled: isOpen && accountId !== '' });
-  const items = isOpen ? offered(data?.items ?? [], value.trim(), wanted) : [];
+  const known = useKnown(accountId, broker, isOpen);
+  const items = isOpen ? offered(data?.items ?? [], value.trim(), wanted, known) : [];
   const current = items[marked];
 
   const open = () => {
     setOpen(true);
     setMarked(-1);
   };
-  const choose = (item: Instrument) => {
+  const choose = (item: Pick<Instrument, 'symbol'>) => {
     onChange(item.symbol);
     setOpen(false);
   };

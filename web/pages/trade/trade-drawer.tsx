@@ -5,14 +5,15 @@ import { useId, useState } from 'react';
 import { balance, positions } from '../../api/broker-reads.ts';
 import { accounts, ownSession } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
+import type { TradeDraft } from '../../parts/drafts.ts';
 import { readQuantity, typed } from '../../parts/exact.ts';
 import { unrealWord } from '../../parts/figures.tsx';
-import type { TradeDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { asksNothing, hasProblem, problemsOf, sentOf } from '../../parts/protection/asked.ts';
 import { useResting } from '../../parts/resting/use-resting.ts';
 import { entryInWords, makesWay } from '../../parts/resting/words.ts';
+import { spelled } from '../../parts/symbol.ts';
 import { unanswered } from './intent.ts';
 import { tabKeep } from './keep.ts';
 import { PlanView, Verdict } from './plan-view.tsx';
@@ -84,14 +85,13 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
   const fields = { ...typedFields, accountId: typedFields.accountId || (all?.[0]?.id ?? '') };
   const remarks = useId();
   const account = all?.find(({ id }) => id === fields.accountId) ?? null;
-  const instrument = useInstrument(fields.accountId, fields.symbol);
+  const instrument = useInstrument(fields.accountId, fields.symbol, account?.broker);
+  const spelling = spelled(fields.symbol.trim(), account?.broker);
   const held = useQuery({
     ...positions(fields.accountId, { simulation: fields.simulation }),
     enabled: fields.accountId !== '',
   });
-  const position =
-    held.data?.items.find(({ symbol }) => symbol.toLowerCase() === fields.symbol.trim().toLowerCase()) ??
-    null;
+  const position = held.data?.items.find(({ symbol }) => symbol === spelling) ?? null;
   const money = useQuery({
     ...balance(fields.accountId),
     enabled: fields.accountId !== '' && position?.last_price != null,

@@ -71,6 +71,7 @@ export function TradeFields(props: TradeFieldsProps) {
           <SymbolField
             id={`${id}-symbol`}
             accountId={fields.accountId}
+            broker={accounts.find(({ id }) => id === fields.accountId)?.broker}
             value={fields.symbol}
             describedBy={`${remarksId}-symbol`}
             onChange={(symbol) => onChange({ symbol })}

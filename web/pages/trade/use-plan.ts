@@ -1,25 +1,13 @@
 // The plan of exactly these fields, or none. Old plans are never shown beside new fields.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { ASK_AGAIN_MS, isFresh } from '../../api/fresh.ts';
 import { useOrderChanges } from '../../live/live.tsx';
+import { useSettled } from '../../parts/use-settled.ts';
 import { useNow } from '../../parts/when.tsx';
 import { sameWish, type Wish } from './wish.ts';
-
-/** Somebody who types is not done yet. */
-const SETTLES_MS = 250;
-
-export function useSettled<T>(value: T, isSame: (a: T, b: T) => boolean = Object.is): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    if (isSame(settled, value)) return;
-    const timer = setTimeout(() => setSettled(value), SETTLES_MS);
-    return () => clearTimeout(timer);
-  }, [value, settled, isSame]);
-  return settled;
-}
 
 export interface Planned {
   /** Null: it is being made, could not be made, or is too old to be pressed on. */

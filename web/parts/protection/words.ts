@@ -7,12 +7,12 @@ import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
 
 /** For a stranger: each word with what it means. */
 export const STATES: Readonly<Record<ProtectionState, string>> = {
-  armed: 'wanted, and not yet seen to stand at the broker',
+  armed: 'wanted, not yet confirmed by the broker',
   standing: 'the broker shows it',
-  suspended: 'taken away for an exit, and placed again after it',
-  unprotected: 'wanted, and it does not stand',
-  unwatched: 'it stands, and nobody can look: the broker refuses the credentials',
-  left: 'nobody looks after it: after a restore, or since the account has other credentials',
+  suspended: 'removed for an exit, placed again after it',
+  unprotected: 'wanted, but not in place at the broker',
+  unwatched: 'in place, but not watched: the broker refuses the credentials',
+  left: 'not watched, since a restore or a change of the account’s credentials',
   ended: 'nothing is held any more, or nothing is wanted',
 };
 
@@ -82,7 +82,7 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
     case 'unwatched':
       return 'unwatched: the broker refuses the credentials';
     case 'left':
-      return 'left at the broker, and not looked after';
+      return 'left at the broker, not watched';
     case 'ended':
       return `ended${by ? `: ${by}` : ''}`;
     default:

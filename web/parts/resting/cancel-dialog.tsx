@@ -56,7 +56,7 @@ export function CancelDialog({ order, accountName, unreal, onClose }: CancelDial
       <div role="status">{cancel.data && <p>{outcomeOf(cancel.data)}</p>}</div>
       {cancel.error &&
         (isGone ? (
-          <p role="status">By now it does not rest any more: its story says what became of it.</p>
+          <p role="status">It no longer rests: its story says what became of it.</p>
         ) : (
           <ProblemNote fault={cancel.error}>
             {problemOf(cancel.error).status === 0 && 'Asking again is safe: it is taken back once.'}
@@ -84,7 +84,8 @@ export function CancelDialog({ order, accountName, unreal, onClose }: CancelDial
 /** Only where it did not simply go. */
 function outcomeOf(after: Schemas['OrderResult']): string {
   const filled = after.fill_quantity ?? 0;
-  if (after.status === 'filled') return `It was filled first: ${figure(filled)} ${after.symbol}.`;
+  if (after.status === 'filled')
+    return `It was filled before it could be cancelled: ${figure(filled)} ${after.symbol}.`;
   if (after.status === 'cancelled')
     return filled > 0
       ? `Taken back. ${figure(filled)} were filled before, and stay.`

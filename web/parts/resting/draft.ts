@@ -1,7 +1,7 @@
 // An entry that rests, as the Trade drawer begins with it: sent under the same name, the next one takes its place.
 
+import type { TradeDraft } from '../drafts.ts';
 import { minus } from '../exact.ts';
-import type { TradeDraft } from '../over.tsx';
 import { type Resting, sideOf, unitsOf } from './words.ts';
 
 export function draftOf(order: Resting): TradeDraft {

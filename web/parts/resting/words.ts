@@ -3,6 +3,7 @@
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { figure } from '../numbers.ts';
+import { spelled } from '../symbol.ts';
 
 type Schemas = components['schemas'];
 
@@ -88,10 +89,10 @@ interface Wanted extends Priced {
 /** Which of them an order would take back before it is made: the one of its name where it rests itself, else all of its symbol. */
 export function makesWay(resting: readonly Resting[], wish: Wanted): readonly Resting[] {
   const beside = resting.filter(
-    ({ trading_account_id, symbol, simulation }) =>
+    ({ trading_account_id, symbol, simulation, broker_name }) =>
       trading_account_id === wish.trading_account_id &&
       simulation === wish.simulation &&
-      symbol.toLowerCase() === wish.symbol.toLowerCase(),
+      spelled(symbol, broker_name) === spelled(wish.symbol, broker_name),
   );
   if (wish.order_type !== 'entry' || !hasPrice(wish)) return beside;
   return beside.filter(

@@ -1,0 +1,69 @@
+// The service goes away: whoever is in keeps the frame, the kill switch and the way to every page.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { goTo, logIn, onStage } from './stage.ts';
+
+const OTHERS = [
+  ['Signals', '/signals'],
+  ['Positions', '/positions'],
+  ['Accounts', '/accounts'],
+  ['Performance', '/performance'],
+  ['Check', '/check'],
+  ['Notifications', '/notifications'],
+  ['Security', '/security'],
+  ['Operation', '/operation'],
+] as const;
+
+/** Each page's code has come, though only one page was opened. */
+const isHere = (page: Page, name: string) =>
+  page.waitForFunction(
+    `performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && name.includes('/static/${name}-'))`,
+  );
+/** A page that was loaded anew has forgotten it. */
+const KEEP = 'window.isKept = true';
+const isKept = (page: Page) => page.evaluate('window.isKept === true');
+
+await onStage('while the service is away', async ({ stage, visitor, page, open }) => {
+  const halt = page.locator('#halt');
+
+  test('every page opens that was never opened before, and the way back too', async () => {
+    await logIn(page, stage);
+    await visitor.settled();
+    await page.evaluate(KEEP);
+    for (const [, path] of OTHERS) await isHere(page, path.slice(1));
+    await stage.stop();
+    await page.getByText(/^not live since/).waitFor();
+    for (const [name, path] of [...OTHERS, ['Today', '/'] as const]) {
+      await goTo(page, name);
+      await page.waitForURL(stage.url + path);
+      await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();
+      assert.ok(await halt.isVisible(), path);
+      assert.ok(await isKept(page), path);
+    }
+    await stage.start();
+    await page.getByText('live', { exact: true }).waitFor();
+  });
+
+  test('a page whose code did not come says so in the frame, and comes with the service', async () => {
+    await page.route('**/static/performance-*', (route) => route.abort());
+    await open('/');
+    await page.evaluate(KEEP);
+    await stage.stop();
+    await goTo(page, 'Performance');
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Fillpath does not answer' }).waitFor();
+    assert.ok(await halt.isVisible());
+    assert.ok(await isKept(page));
+    await goTo(page, 'Today');
+    await page.waitForURL(`${stage.url}/`);
+    await goTo(page, 'Performance');
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await stage.start();
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor({ state: 'detached' });
+    await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();
+    assert.ok(await isKept(page));
+  });
+});
