@@ -6,7 +6,6 @@ import { times } from '../../parts/exact.ts';
 import { refusedFor } from '../../parts/group-words.ts';
 import { counted } from '../../parts/numbers.ts';
 import { isResting } from '../../parts/resting/words.ts';
-import type { QuantityType } from '../../parts/sizes.ts';
 import { type Headline, type SignalRecord, understoodOf } from './headline.ts';
 
 type Schemas = components['schemas'];
@@ -82,20 +81,6 @@ const FAILED: ReadonlySet<string> = new Set(['rejected', 'failed', 'expired', 'u
 
 const inside = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
 
-/** As the Trade drawer takes it. */
-interface SameThere {
-  readonly accountId: string;
-  readonly symbol: string;
-  readonly action: 'buy' | 'sell';
-  readonly quantity: number;
-  readonly counts?: QuantityType;
-  readonly limitPrice?: number;
-  readonly stopPrice?: number;
-  readonly expiresIn?: number;
-  readonly simulation: boolean;
-  readonly dropsProtection: boolean;
-}
-
 /**
  * The order by hand that would open there what the others have: with the member's factor and its name of the symbol, as they are now.
  * null: there is none that could be said without a guess.
@@ -104,7 +89,7 @@ export function sameThere(
   signal: SignalRecord,
   account: Account,
   member: Pick<Member, 'factor' | 'symbols'> | undefined,
-): SameThere | null {
+): (TradeDraft & Required<Pick<TradeDraft, 'action' | 'symbol' | 'quantity'>>) | null {
   const said = understoodOf(signal);
   if (!said || !member || said.operation !== 'PLACE_ENTRY_ORDER') return null;
   const [, action] = WORDS[said.action] ?? [];
