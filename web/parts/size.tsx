@@ -12,5 +12,6 @@ interface SizeProps {
 export function Size({ quantity, counts = 'units' }: SizeProps) {
   if (!quantity) return null;
   if (counts === 'units') return <Figure value={quantity} />;
-  return <span title={countedInWords(quantity, counts)}>{countedShortly(quantity, counts)}</span>;
+  // Some columns are cut off at their beginning, and read from the right for it.
+  return <bdi title={countedInWords(quantity, counts)}>{countedShortly(quantity, counts)}</bdi>;
 }

@@ -255,7 +255,10 @@ function Refusal({ member, account, signal, group }: RefusalProps) {
             To hold the same there:{' '}
             <button type="button" className="link" onClick={() => openTrade(same)}>
               {same.action} {countedInWords(same.quantity, same.counts ?? 'units')}
-              {same.counts && ' of'} {same.symbol} now
+              {same.counts && ' of'} {same.symbol}{' '}
+              {same.limitPrice || same.stopPrice
+                ? whereInWords({ limit_price: same.limitPrice ?? null, stop_price: same.stopPrice ?? null })
+                : 'now'}
             </button>
           </>
         )}
