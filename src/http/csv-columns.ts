@@ -83,6 +83,7 @@ export const SIGNALS_CSV: Csv<ShownSignal> = {
       'slippage',
       'total_ms',
       'ip_address',
+      'quantity_type',
       'group_id',
     ),
     ['accepted', ({ group_id, orders }) => group_id && orders.filter(({ code }) => code === null).length],

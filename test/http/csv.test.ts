@@ -200,18 +200,24 @@ describe('The other lists as CSV', () => {
   test('a group’s signal once, with what became of it at each member; and its orders with their group', async (t) => {
     const { world, first, traders, group, send, halt } = await openGroup(t);
     await halt(traders[1] as Trader);
-    const { body } = await send();
+    const { body } = await send({ quantity: 50_000, quantity_type: 'cash' });
     await world.send(first, { symbol: 'ETHUSDT' });
     const { header, records } = await csv(world, first, '/trading/signals');
-    assert.deepEqual(header.slice(-4), ['group_id', 'accepted', 'refused', 'members'], 'at the end');
+    assert.deepEqual(
+      header.slice(-5),
+      ['quantity_type', 'group_id', 'accepted', 'refused', 'members'],
+      'at the end',
+    );
     const became = body.members.map(
       ({ trading_account_id, order, error }) => `${trading_account_id}:${order?.order_id ?? error?.code}`,
     );
     assert.deepEqual(
-      records.map((row) => [row.symbol, row.group_id, row.accepted, row.refused, row.members]),
+      records.map((row) => [
+        ...[row.symbol, row.quantity_type, row.group_id, row.accepted, row.refused, row.members],
+      ]),
       [
-        ['ETHUSDT', '', '', '', ''],
-        ['BTCUSDT', group.id, '2', '1', became.join(' ')],
+        ['ETHUSDT', 'units', '', '', '', ''],
+        ['BTCUSDT', 'cash', group.id, '2', '1', became.join(' ')],
       ],
     );
     assert.match(became[1] ?? '', /:account_halted$/);

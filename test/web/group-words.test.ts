@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { components } from '../../web/api/schema.ts';
+import { groupBars } from '../../web/pages/story/group-bars.ts';
 import { groupHeadline, sameThere } from '../../web/pages/story/group-headline.ts';
 import { messageAgain, saidInWords } from '../../web/parts/last-signal.ts';
 
@@ -129,5 +130,57 @@ describe('the last signal, as it would be sent again', () => {
       ...{ secret: 'not asked for', timestamp: '2026-11-17T20:00:00.000Z' },
     });
     for (const odd of ['buy now', 'null', '7', null]) assert.equal(messageAgain({ message: odd }, now), null);
+  });
+});
+
+describe('where the time of a group’s signal went', () => {
+  const submitted_at = '2026-11-17T15:47:31.208Z';
+  const after = (ms: number) => new Date(Date.parse(submitted_at) + ms).toISOString();
+  const leg = (changed: object) => ({ sent_at: submitted_at, acked_at: null, filled_at: null, ...changed });
+  const trace = { validated: 1.6, queued: 4.1 };
+  const plain = order('one', {
+    ...{ submitted_at, position_before: 0, trace: { ...trace, answered: 148 } },
+    legs: [leg({ leg: 'entry', side: 'buy', fill_quantity: 0.4 })],
+  } as unknown as Partial<Order>);
+  const reversal = order('two', {
+    ...{ submitted_at, position_before: -0.1, trace: { ...trace, answered: 203 } },
+    legs: [
+      leg({ leg: 'exit', side: 'buy', fill_quantity: 0.1, filled_at: after(112) }),
+      leg({ leg: 'entry', side: 'buy', fill_quantity: 0.2, filled_at: after(203) }),
+    ],
+  } as unknown as Partial<Order>);
+
+  it('is once for all until the commit, and from there each leg of each member', () => {
+    const bars = groupBars([
+      { account: 'OKX', order: reversal },
+      { account: 'Bybit', order: plain },
+    ]);
+    assert.deepEqual(
+      bars.map(({ name, from, at, position }) => [name, from, at, position]),
+      [
+        ['Arrived, checked once for the group', 0, 1.6, null],
+        ['Judged, 2 orders committed together', 1.6, 4.1, null],
+        ['Bybit, bought 0.4', 4.1, 148, 0.4],
+        ['OKX, closed short 0.1', 4.1, 112, 0],
+        ['OKX, bought 0.2', 112, 203, 0.2],
+      ],
+    );
+  });
+
+  it('of one that was rejected is until its answer, and of one under way not yet', () => {
+    const rejected = { ...plain, status: 'rejected', legs: [], trace: { ...trace, answered: 9 } } as Order;
+    const open = { ...plain, status: 'executing', trace } as Order;
+    assert.deepEqual(
+      groupBars([
+        { account: 'A', order: rejected },
+        { account: 'B', order: open },
+      ]).map(({ name, at }) => [name, at]),
+      [
+        ['Arrived, checked once for the group', 1.6],
+        ['Judged, 2 orders committed together', 4.1],
+        ['A, rejected', 9],
+      ],
+    );
+    assert.deepEqual(groupBars([]), []);
   });
 });

@@ -68,6 +68,7 @@ export const signalRecord = (given: Partial<Signal>): Signal => ({
   symbol: 'BTCUSDT.P',
   action: 'sell',
   quantity: 0.3,
+  quantity_type: 'units',
   outcome: 'order',
   code: null,
   detail: null,

@@ -29,6 +29,19 @@ export const countedInWords = (quantity: number, type: QuantityType): string => 
   return `${figure(quantity)} ${type === 'cash' ? 'in money' : COUNTS[type]}`;
 };
 
+/** The same where there is little room: "500 cash", "5 %", "1 % risk". */
+export const countedShortly = (quantity: number, type: QuantityType): string =>
+  `${figure(quantity)}${SHORT[type]}`;
+
+const SHORT: Readonly<Record<QuantityType, string>> = {
+  units: '',
+  cash: ' cash',
+  percent_of_equity: ' %',
+  percent_of_position: ' %',
+  risk_cash: ' risk',
+  risk_percent: ' % risk',
+};
+
 /** "1.5 BTCUSDT", or, while nobody has computed how many that is, "500 in money of BTCUSDT"; a close has no size of its own. */
 export function sizeInWords(order: Sized & { readonly symbol: string }): string {
   const units = unitsOf(order);

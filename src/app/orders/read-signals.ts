@@ -38,7 +38,7 @@ export async function readSignal(
 
 export type ShownSignal = ReturnType<typeof showSignal>;
 
-const showSignal = ({ signal, order, groupId, members, isRealAccount }: ListedSignal) => ({
+const showSignal = ({ signal, order, quantityType, groupId, members, isRealAccount }: ListedSignal) => ({
   id: signal.id,
   arrived_at: signal.arrivedAt,
   trading_account_id: signal.accountId,
@@ -47,6 +47,7 @@ const showSignal = ({ signal, order, groupId, members, isRealAccount }: ListedSi
   symbol: signal.symbol,
   action: signal.action,
   quantity: toNumberOrNull(signal.quantity),
+  quantity_type: quantityType,
   outcome: signal.outcome,
   code: signal.code,
   detail: signal.detail,

@@ -3,6 +3,7 @@
 import { type Decimal, decimal } from '../../domain/decimal.ts';
 import type { AccountId, GroupId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
+import type { QuantityType } from '../../domain/orders/sizing.ts';
 import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
@@ -156,6 +157,8 @@ export interface ListedSignal {
   readonly id: string;
   readonly signal: ArrivedSignal;
   readonly order: Order | null;
+  /** What its quantity counts. */
+  readonly quantityType: QuantityType;
   /** Of a group's: what became of it at each member. */
   readonly groupId: GroupId | null;
   readonly members: readonly SignalMember[];
@@ -259,6 +262,7 @@ async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<Listed
     db,
     rows.filter(({ group_id }) => group_id !== null).map(({ id }) => id),
   );
+  const types = await quantityTypesOf(db, rows);
   const reached = (row: SignalRow) => [
     row.trading_account_id,
     ...(members.get(row.id) ?? []).map(({ accountId }) => accountId),
@@ -266,12 +270,33 @@ async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<Listed
   const real = await realMoneyAmong(db, rows.flatMap(reached));
   return rows.map((row) => ({
     id: row.id,
+    quantityType: types.get(row.id) ?? 'units',
     groupId: row.group_id,
     members: members.get(row.id) ?? [],
     isRealAccount: reached(row).some((account) => real.has(account)),
     signal: toSignal(row),
     order: (row.order_id && orders.get(row.order_id)) || null,
   }));
+}
+
+/** Of those that count something else than units. */
+async function quantityTypesOf(
+  db: Reads,
+  rows: readonly SignalRow[],
+): Promise<ReadonlyMap<string, QuantityType>> {
+  const ids = rows.flatMap(({ id, quantity }) => (quantity === null ? [] : [id]));
+  if (ids.length === 0) return new Map();
+  const found = await db.all<{ id: string; quantity_type: QuantityType | null }>(
+    join(
+      [
+        sql`select id, understood ->> 'quantity_type' as quantity_type from signals where id in (`,
+        among(ids),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
+  return new Map(found.flatMap(({ id, quantity_type }) => (quantity_type ? [[id, quantity_type]] : [])));
 }
 
 async function membersOf(db: Reads, signals: readonly string[]): Promise<Map<string, SignalMember[]>> {

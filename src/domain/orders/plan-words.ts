@@ -1,6 +1,7 @@
 // What an order would do, in words for a person.
 
 import { sign, toNumberOrNull } from '../decimal.ts';
+import type { Timestamp } from '../ids.ts';
 import type { Leg, Order } from './order.ts';
 import { plannedPosition } from './position.ts';
 import { kindOf, mayRest, type Priced } from './priced.ts';
@@ -17,10 +18,15 @@ export function describePlan(order: Order): string {
   if (legs.length === 0) return `Nothing would be sent. ${error?.message ?? ''}`.trim();
   const steps = legs.map((leg, index) => step(order, leg, index)).join(', then, once that is filled, ');
   const until =
-    order.priced && mayRest(order.priced) ? ` It rests until ${order.priced.expiresAt} at the latest.` : '';
+    order.priced && mayRest(order.priced)
+      ? ` It rests until ${inMinutes(order.priced.expiresAt)} at the latest.`
+      : '';
   const ends = `The position would go from ${positionBefore ?? 0} to ${plannedPosition(order)}.${until}`;
   return `${steps.charAt(0).toUpperCase()}${steps.slice(1)}. ${ends}${error ? ` ${error.message}` : ''}`;
 }
+
+/** "2026-11-18 22:36 UTC": a person counts no milliseconds. */
+const inMinutes = (at: Timestamp): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 
 /** What of it would rest, and until when; null: nothing would. */
 export function restingPlan({ priced, legs, error }: Order) {

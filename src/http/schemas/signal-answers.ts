@@ -1,6 +1,7 @@
 // The shapes of answers about signals, and of what would become of one.
 
 import { Type } from 'typebox';
+import { QUANTITY_TYPES } from '../../domain/orders/sizing.ts';
 import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { memberOrders } from './groups.ts';
 import { GuardVerdict, OrderError, pricedFields, Sizing } from './order-answers.ts';
@@ -20,6 +21,7 @@ const signalFields = {
   symbol: orNull(text('null: it could not be read', ['BTCUSDT'])),
   action: orNull(text('null: it could not be read', ['buy'])),
   quantity: orNull(number('null: it could not be read')),
+  quantity_type: oneOf(QUANTITY_TYPES, { description: 'what that counts', examples: ['units'] }),
   outcome: oneOf(SIGNAL_OUTCOMES),
   code: orNull(text('why it was refused'), { examples: [null] }),
   detail: orNull(text('the same for a person'), { examples: [null] }),

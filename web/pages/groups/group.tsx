@@ -13,6 +13,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { RowLink } from '../../parts/row-link.tsx';
 import { MessageToPaste } from '../../parts/settings/paste.tsx';
 import { Sure } from '../../parts/settings/sure.tsx';
+import { Size } from '../../parts/size.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Group, of, useChange, useSecret } from './change.ts';
 import styles from './groups.module.css';
@@ -178,7 +179,7 @@ function Signals({ items, accounts }: SignalsProps) {
               </td>
               <td>
                 {signal.action && <Side side={signal.action} />}{' '}
-                {signal.quantity ? figure(signal.quantity) : null}{' '}
+                <Size quantity={signal.quantity} counts={signal.quantity_type} />{' '}
                 <RowLink to={`/signals/${signal.id}`}>{signal.symbol ?? 'not read'}</RowLink>
               </td>
               <td>{takenBy(signal)}</td>

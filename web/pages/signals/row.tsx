@@ -11,7 +11,8 @@ import { Mark } from '../../parts/marks.tsx';
 import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
-import { unitsOf } from '../../parts/sizes.ts';
+import { Size } from '../../parts/size.tsx';
+import { type QuantityType, unitsOf } from '../../parts/sizes.ts';
 import { spelled } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
@@ -49,6 +50,7 @@ export const SignalRow = memo(function SignalRow({
       unreal={unrealOf(signal, account ?? undefined)}
       action={signal.action}
       quantity={signal.quantity}
+      counts={signal.quantity_type}
       symbol={signal.symbol}
       status={status}
       what={happened(signal, order)}
@@ -74,6 +76,7 @@ function GroupLine({ signal, place }: { readonly signal: Signal; readonly place?
       unreal={signal.simulation ? 'simulated' : null}
       action={signal.action}
       quantity={signal.quantity}
+      counts={signal.quantity_type}
       symbol={signal.symbol}
       status={signal.outcome === 'order' ? takenBy(signal) : signal.outcome}
       what={{ text: whatHappened(signal, nameOf), code: signal.code }}
@@ -117,6 +120,8 @@ interface LineProps {
   readonly unreal: string | null;
   readonly action: string | null;
   readonly quantity: number | null;
+  /** What that counts; absent: units. */
+  readonly counts?: QuantityType;
   readonly symbol: string | null;
   readonly status: string;
   readonly what: Happened;
@@ -126,8 +131,7 @@ interface LineProps {
 }
 
 function Line(line: LineProps) {
-  const { to, at, account, group, unreal, action, quantity, symbol, status, what, slippage, ms, place } =
-    line;
+  const { to, at, account, group, unreal, action, symbol, status, what, slippage, ms, place } = line;
   const isUnderWay = status === 'queued' || status === 'executing';
   return (
     // The head is the first row.
@@ -144,7 +148,9 @@ function Line(line: LineProps) {
       </td>
       <td className={styles.action}>{action && <Side side={action} />}</td>
       {/* Closing and reporting have no quantity of their own. */}
-      <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
+      <td className={`num ${styles.quantity}`}>
+        <Size {...line} />
+      </td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <RowLink to={to}>
           {symbol === null ? <span className="quiet">not read</span> : spelled(symbol, account?.broker)}

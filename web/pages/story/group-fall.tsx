@@ -1,62 +1,17 @@
-// Where the time of a group's signal went: once for all until the commit, and from there a bar for each member.
+// Where the time of a group's signal went, as a table with bars.
 
 import { Held } from '../../parts/figures.tsx';
-import { positionAfter } from '../../parts/happened.ts';
-import { counted } from '../../parts/numbers.ts';
 import { Fall, FallRow, placeUpTo, Swatch, seconds } from './fall.tsx';
+import { groupBars } from './group-bars.ts';
 import type { MemberStory } from './group-story.tsx';
 
-interface Bar {
-  readonly key: string;
-  readonly name: string;
-  readonly from: number;
-  readonly at: number;
-  readonly whose: 'ours' | 'theirs';
-  readonly position: number | null;
-}
-
 export function GroupFall({ stories }: { readonly stories: readonly MemberStory[] }) {
-  const accepted = stories.flatMap(({ order, account }) => (order ? [{ order, account }] : []));
-  const [first] = accepted;
-  if (!first) return null;
-  const { validated = 0, queued = validated } = first.order.trace;
-  const members = accepted
-    .flatMap(({ order, account }): Bar[] => {
-      const { answered } = order.trace;
-      const name = account?.name ?? 'deleted account';
-      return answered === undefined
-        ? []
-        : [
-            {
-              key: order.order_id,
-              name,
-              from: queued,
-              at: answered,
-              whose: 'theirs',
-              position: positionAfter(order),
-            },
-          ];
-    })
-    .toSorted((a, b) => a.at - b.at);
-  const bars: readonly Bar[] = [
-    {
-      key: 'arrived',
-      name: 'Arrived, checked once for the group',
-      from: 0,
-      at: validated,
-      whose: 'ours',
-      position: null,
-    },
-    {
-      key: 'judged',
-      name: `Judged, ${counted(accepted.length, 'order')} committed together`,
-      from: validated,
-      at: queued,
-      whose: 'ours',
-      position: null,
-    },
-    ...members,
-  ];
+  const bars = groupBars(
+    stories.flatMap(({ order, account }) =>
+      order ? [{ order, account: account?.name ?? 'deleted account' }] : [],
+    ),
+  );
+  if (bars.length === 0) return null;
   const end = Math.max(1, ...bars.map(({ at }) => at));
   const place = placeUpTo(end);
   return (

@@ -195,7 +195,7 @@ function Facts({ order }: { readonly order: Order }) {
   );
 }
 
-/** "0.4 × 0.5 = 0.2", "3,000 in money × 0.5 = 8.3"; a close has none of its own. */
+/** "0.4 × 0.5 = 0.2", "3,000 in money × 0.5 is 8.3"; a close has none of its own. */
 function quantityOf({ sizing, quantity, quantity_type }: Order): React.ReactNode {
   if (!sizing) return quantity === 0 ? null : <b>{figure(quantity)}</b>;
   const { asked, factor, units } = sizing;
@@ -205,7 +205,7 @@ function quantityOf({ sizing, quantity, quantity_type }: Order): React.ReactNode
       {factor !== 1 && ` × ${figure(factor)}`}
       {units !== null && (
         <>
-          {quantity_type === 'units' ? ' = ' : ', '}
+          {quantity_type === 'units' ? ' = ' : ' is '}
           <b>{figure(units)}</b>
         </>
       )}
@@ -254,7 +254,11 @@ function Refusal({ member, account, signal, group }: RefusalProps) {
             {' '}
             To hold the same there:{' '}
             <button type="button" className="link" onClick={() => openTrade(same)}>
-              {same.action} {countedInWords(same.quantity, same.counts ?? 'units')} {same.symbol} now
+              {same.action} {countedInWords(same.quantity, same.counts ?? 'units')}
+              {same.counts && ' of'} {same.symbol}{' '}
+              {same.limitPrice || same.stopPrice
+                ? whereInWords({ limit_price: same.limitPrice ?? null, stop_price: same.stopPrice ?? null })
+                : 'now'}
             </button>
           </>
         )}

@@ -5,12 +5,13 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
-import { DeletedAccount, Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { DeletedAccount, Side, Unreal } from '../../parts/figures.tsx';
 import { happened } from '../../parts/happened.ts';
 import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
+import { Size } from '../../parts/size.tsx';
 import { unitsOf } from '../../parts/sizes.ts';
 import { spelled } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
@@ -154,7 +155,7 @@ function SignalRow({
   readonly account: Schemas['AccountToday'] | undefined;
 }) {
   const { id, arrived_at, action, symbol } = signal;
-  const quantity = order ? unitsOf(order) : signal.quantity;
+  const units = order ? unitsOf(order) : null;
   const word = unrealOf(signal, account && { ...account, broker: account.broker_name });
   const { text: what, code } = happened(signal, order ?? null);
   return (
@@ -170,7 +171,13 @@ function SignalRow({
       </td>
       <td className={styles.action}>{action && <Side side={action} />}</td>
       {/* Closing and reporting have no quantity of their own. */}
-      <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
+      <td className={`num ${styles.quantity}`}>
+        {units === null ? (
+          <Size quantity={signal.quantity} counts={signal.quantity_type} />
+        ) : (
+          <Size quantity={units} />
+        )}
+      </td>
       <td className={`${styles.symbol} ellipsis`} title={symbol ?? undefined}>
         <Link to="/signals/$id" params={{ id }} className="cover">
           {symbol === null ? <span className="quiet">not read</span> : spelled(symbol, account?.broker_name)}
