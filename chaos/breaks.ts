@@ -1,4 +1,4 @@
-// Builds that are wrong on purpose, to see that the judge finds it.
+// Builds that are wrong on purpose, to see that the judge finds it. docs/architecture/chaos.md lists them.
 
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

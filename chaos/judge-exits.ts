@@ -121,14 +121,27 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       ({ desk, sentAt, resumedAt }) => desk.trader.account.id === account && sentAt < to && resumedAt > from,
     );
 
+  /** When those ended that the exchange had by then. */
+  const closesUnderWay = (account: string, symbol: string, by: number): number[] =>
+    ledger.orders
+      .filter(
+        (order) =>
+          order.account === account &&
+          order.symbol === symbol &&
+          order.client_order_id.startsWith('fx') &&
+          millis(order.accepted_at) <= by,
+      )
+      .map(({ updated_at }) => millis(updated_at));
+
   /** What is wrong with how it ended; null: nothing, or it is no exit. */
   function problemOf(row: OrderRow, legs: readonly LegRow[], endedAt: number): string | null {
     const { trading_account_id: account, symbol, status } = row;
     const intent = JSON.parse(row.intent) as OrderIntent;
     const code = row.error === null ? null : (JSON.parse(row.error) as OrderError).code;
-    const left = (from: number) =>
-      book.during(account, symbol, from, endedAt).map((held) => excessOf(intent, held));
-    const leastLeft = (from: number) => left(from).reduce((a, b) => (compare(a, b) <= 0 ? a : b));
+    const left = (from: number, to: number) =>
+      book.during(account, symbol, from, to).map((held) => excessOf(intent, held));
+    const leastLeft = (from: number, to = endedAt) =>
+      left(from, to).reduce((a, b) => (compare(a, b) <= 0 ? a : b));
     const isEntry = intent.operation === 'PLACE_ENTRY_ORDER' && !intent.target;
     const exits = isEntry || intent.target ? legs.filter(({ leg }) => leg === 'exit') : legs;
     const seenAt = Math.min(book.seenAt(account, endedAt) - MOMENT_MS, endedAt);
@@ -147,10 +160,14 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       const isAsked = intent.operation === 'PLACE_EXIT_ORDER' && !intent.target;
       const isAllTaken = isAsked && compare(filled, decimal(row.quantity)) >= 0;
       if (isEntry || isAllTaken || !filling.has(account)) return null;
-      const still = leastLeft(Math.max(...all.map(({ updated_at }) => millis(updated_at))));
+      const filledAt = Math.max(...all.map(({ updated_at }) => millis(updated_at)));
+      // What another close of ours had taken on by then is its to close.
+      const still = leastLeft(filledAt, Math.max(endedAt, ...closesUnderWay(account, symbol, endedAt)));
       return sign(still) === 0 ? null : `is filled with ${filled}, and left ${still}`;
     }
     if (taken.length > 0 || isRefused) return null;
+    // A reversal whose close is not filled in time is aborted, whatever became of the close.
+    if (isEntry && `${code}` === 'reversal_timeout') return null;
     // It would stand where the market is already.
     if (isProtect(row) && code === 'invalid_protection') return null;
     if (intent.target && (code === 'superseded' || sign(leastLeft(seenAt)) === 0)) return null;

@@ -1,7 +1,7 @@
 // The life of what protects a position, as the exchange's ledger tells it: of every account and symbol, what was held, who asked
 // for a stop, which stops of ours stood, and which targets. It knows nothing of what must hold: judge-protection.ts says that.
 
-import { absolute, add, compare, type Decimal, decimal, sign, ZERO } from '../src/domain/decimal.ts';
+import { absolute, add, compare, type Decimal, decimal, sign, smaller, ZERO } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import { hasEnded } from '../src/domain/orders/order.ts';
 import type { Direction } from '../src/domain/side.ts';
@@ -101,7 +101,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
       ...(words.get(place) ?? []).map((word) => ({ at: word.at, rank: 1 as const, word })),
       ...stops.map((stop) => ({ at: stop.noted_at, rank: 2 as const, stop })),
       ...closesOf(stops, ledger),
-      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
+      ...ownCloses(ledger, account, symbol),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -113,7 +113,7 @@ export function livesOf(evidence: LivesEvidence): Lives {
     const happenings: Happening[] = [
       ...heldIn(heldBy.get(account) ?? [], symbol),
       ...own.map((word) => ({ at: word.at, rank: 1 as const, word })),
-      ...(reserving.has(account) ? ownCloses(ledger, account, symbol) : []),
+      ...ownCloses(ledger, account, symbol),
       ...targetsOf(ledger, account, symbol),
     ];
     lives.push(lifeOf({ account, symbol, until, reserves: reserving.has(account) }, happenings));
@@ -152,7 +152,7 @@ function closesOf(stops: readonly StopEvent[], { orders }: ExchangeLedger): Happ
   });
 }
 
-/** Where a stop reserves what it would close, a close of ours takes its place while it is under way. */
+/** A close of ours that the exchange has taken closes the position while it is under way: no stop does more. */
 function ownCloses({ orders }: ExchangeLedger, account: string, symbol: string): Happening[] {
   const own = orders.filter(
     (order) => order.account === account && order.symbol === symbol && order.client_order_id.startsWith('fx'),
@@ -221,6 +221,9 @@ function stopIn({ wish }: OrderRow): 'wanted' | 'none' | null {
   return said.every((part) => part === 'none') ? 'none' : 'wanted';
 }
 
+/** What was added a moment ago may not be in the quantity of a stop that takes another's place; how long that may be so is judged apart. */
+const KNOWN_MS = 1_000;
+
 interface Place {
   readonly account: string;
   readonly symbol: string;
@@ -247,16 +250,28 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     long: { held: ZERO, wanted: false, since: 0, last: null as Standing | null },
     short: { held: ZERO, wanted: false, since: 0, last: null as Standing | null },
   };
+  const past: Record<Direction, { at: number; held: Decimal }[]> = { long: [], short: [] };
   const open = new Map<string, { from: number; since: Bare['since']; what: string }>();
 
   const ours = (side: Direction) =>
     [...standing.values()].filter((stop) => stop.side === side && stop.isOurs);
-  function isCovered(side: Direction): boolean {
-    const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side)];
-    if (all.some(({ quantity }) => quantity === null)) return true;
-    const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? ZERO), ZERO);
-    return compare(sum, sides[side].held) >= 0;
+  /** The least that was held on the side in the moments before: nobody can have known of more. */
+  function heldFor(side: Direction, at: number): Decimal {
+    const all = past[side].filter(
+      ({ held }, index) =>
+        sign(held) > 0 && (past[side][index + 1]?.at ?? Number.POSITIVE_INFINITY) > at - KNOWN_MS,
+    );
+    return all.reduce((least, { held }) => smaller(least, held), sides[side].held);
   }
+
+  /** How much of what is held would be closed. */
+  function covered(side: Direction): Decimal {
+    const { held } = sides[side];
+    const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side)];
+    const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? held), ZERO);
+    return smaller(sum, held);
+  }
+  const isCovered = (side: Direction): boolean => compare(covered(side), sides[side].held) >= 0;
 
   function lasts(name: 'bare' | 'double' | 'left', side: Direction, isSo: boolean, at: number, now: string) {
     const key = `${name} ${side}`;
@@ -286,6 +301,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
       const isSide = sign(quantity) === (side === 'long' ? 1 : -1);
       const held = isSide ? absolute(quantity) : ZERO;
       const before = sides[side].held;
+      past[side].push({ at, held });
       if (sign(held) === 0) sides[side] = { held, wanted: false, since: at, last: null };
       else sides[side] = { ...sides[side], held, since: sign(before) === 0 ? at : sides[side].since };
     }
@@ -318,7 +334,9 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     const isOwn = what === 'cancelled' && isOurs && asker !== null && event.reason === 'cancelled as asked';
     if (!isOwn || reserves || !before?.isOurs || before.at < sides[side].since) return;
     const { wanted, held } = sides[side];
-    if (wanted && sign(held) > 0 && !isCovered(side))
+    // What it would have closed, another one closes.
+    const least = smaller(before.quantity ?? held, heldFor(side, at));
+    if (wanted && sign(held) > 0 && compare(covered(side), least) < 0)
       life.dropped.push(
         `${asker} took ${id} of ${account} away while ${held} ${symbol} was held, and nothing else of ours stood`,
       );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 
@@ -51,5 +51,33 @@ describe('The documents', () => {
         .map((script) => `${path}: npm run ${script}`),
     );
     assert.deepEqual(unknown, []);
+  });
+
+  it('name only sources that there are', () => {
+    const sources = globSync(['{src,web,test,chaos,bench,checks}/**/*.{ts,tsx}'], {
+      exclude: (name) => name === 'dist',
+    }).map((path) => `/${path.replaceAll('\\', '/')}`);
+    const named = DOCUMENTS.filter((path) => path !== 'CHANGELOG.md').flatMap((path) =>
+      [...proseOf(path).matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, name]) => ({ path, name: name ?? '' })),
+    );
+    assert.ok(named.length > 100);
+    const unknown = named.filter(({ name }) => !sources.some((source) => source.endsWith(`/${name}`)));
+    assert.deepEqual(unknown, []);
+  });
+
+  it('are found by who begins with README.md', () => {
+    const found = new Set(['README.md']);
+    for (const path of found)
+      for (const [, target = ''] of proseOf(path).matchAll(/\]\(([^)\s#]+\.md)(?:#[^)\s]*)?\)/g))
+        if (!/^[a-z]+:/.test(target)) found.add(join(dirname(path), target));
+    assert.deepEqual(
+      DOCUMENTS.filter((path) => !found.has(path)),
+      [],
+    );
+  });
+
+  it('are short where everybody begins', () => {
+    const sizes = { 'ARCHITECTURE.md': 15_000, 'OPERATIONS.md': 4_000 };
+    for (const [path, most] of Object.entries(sizes)) assert.ok(statSync(path).size < most, path);
   });
 });

@@ -1,3 +1,7 @@
+// The dashboard begins here. It is a client of the public API and of nothing else: what a page can do, a program with an API
+// key can do, sessions and secrets apart. api/schema.ts is made from /openapi.json, so that a call that changes breaks the
+// pages' types and not the pages. A page of its own is a folder in pages/; what two pages use stands in parts/.
+
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

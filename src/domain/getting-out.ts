@@ -1,6 +1,6 @@
 // May this keep somebody in a position? Asked of every refusal that there is, ours and the broker's; whoever adds one has to answer.
 // Whoever cannot get out loses more than whoever cannot get in: what holds back an exit needs a reason, or a way round it.
-// ARCHITECTURE.md shows this table, and a test holds it to it.
+// docs/architecture/getting-out.md shows this table, and a test holds it to it.
 
 import type { DenialCode } from './denial.ts';
 import type { RejectionCode } from './orders/order.ts';
@@ -20,28 +20,30 @@ const holds = (why: string): Answer => ({ exit: 'holds', why });
 
 const ADMINISTRATION = never('administration, and settings that no order needs');
 const READING = never('reading; nothing that trades waits for it');
-const AFTERWARDS = never('about an order that was sent');
-const CREDENTIALS = never('sending and verifying credentials; an exit goes by what was verified before');
+const AFTERWARDS = never('about an order that was sent already');
+const CREDENTIALS = never(
+  'about entering and verifying credentials; an exit uses those that were verified before',
+);
 const LOGIN = holds(
-  'security: who cannot log in cannot close by hand. Webhooks and API keys need no login, and go on; a new password by mail ends a lock',
+  'security: whoever cannot log in cannot close by hand. Webhooks and API keys need no login, and go on. A new password by mail ends a lock',
 );
 const WHO = holds(
-  'security: who closes must prove who they are, by hand as by webhook. What is wrong is said, and nothing of the signal is used up',
+  'security: whoever closes must prove who they are, by hand as by webhook. The answer says what is wrong, and the same signal can be sent again',
 );
 const WHENCE = holds(
-  'security, as the user set it; told of by mail (a missing certificate: among the signals). The kill switch halts from anywhere, and flattens from the list’s addresses',
+  'security, as the user set it. The user is told by mail (a missing certificate is shown among the signals). The kill switch halts from anywhere, and flattens from the allowed addresses',
 );
 const UNREADABLE = holds(
-  'what is not understood is not guessed: it might open. The answer says what is wrong, `check` says it before, and the platform shows it',
+  'a message that is not understood is not guessed at: it might open something. The answer says what is wrong, `check` says it beforehand, and the platform shows it',
 );
 const RATE = holds(
-  'the spec’s limit, which counts exits too: 60 a minute of the user’s own, with Retry-After. Strangers are counted apart, and the kill switch is not counted. What is read of brokers is counted apart, and no exit, flatten or look at one is among it',
+  'the spec’s limit, which counts exits too: 60 a minute for each user, with Retry-After. Strangers are counted apart, and the kill switch is not counted. Reading from brokers has a limit of its own, which counts no exit, no flatten and no look at one',
 );
 const OURS = holds(
-  'nothing was accepted, and nothing of the signal is used up: a platform that repeats after a 5xx gets out with the repeat',
+  'nothing was accepted, and the same signal can be sent again: a platform that repeats after a 5xx gets out with the repeat',
 );
 const SAME_KEY = holds(
-  'the exit of that key is there already, or another request has it: a new key is a new exit',
+  'the exit with that key was accepted already, or another request is using the key: a new key is a new exit',
 );
 
 export const DENIED: Readonly<Record<DenialCode, Answer>> = {
@@ -55,54 +57,54 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   csrf_validation_failed: WHO,
   origin_not_allowed: WHO,
   webhook_not_found: holds(
-    'no account has this address: it was replaced, or its account deleted, which is refused while something is held unless the user insists',
+    'no account has this address: it was replaced, or its account was deleted. Deleting is refused while something is held, unless the user insists',
   ),
-  not_found: holds('no such account of this user, as above'),
+  not_found: holds('this user has no such account; as above'),
   user_deactivated: holds(
-    'the spec’s 403, an operator’s decision. What was accepted before is closed; what is held is left to the user at the broker',
+    'the spec’s 403, an operator’s decision. Exits that were accepted before are executed; what else is held the user closes at the broker',
   ),
   webhook_ip_blocked: WHENCE,
   ip_not_allowed: WHENCE,
   platform_certificate_missing: WHENCE,
   webhook_timestamp_expired: holds(
-    'the spec’s level 2: an old exit may close what was opened since. The account sets the age, and the answer says both clocks',
+    'the spec’s level 2: an old exit may close what was opened since. The account sets the age, and the answer tells the time of both clocks',
   ),
   webhook_replay_attack: holds(
-    'the spec’s level 4: the first one is executed, or was; the answer names its order. A new exit has its own timestamp',
+    'the spec’s level 4: the first delivery is executed, or was; the answer names its order. A new exit has a timestamp of its own',
   ),
   rate_limited: RATE,
   edge_rate_limited: holds(
-    'the edge’s limit of an address: 2000 requests in 5 minutes, those of charting platforms (`CHARTING_IPS`) not among them',
+    'the edge’s limit for each address: 2000 requests in 5 minutes. Charting platforms (`CHARTING_IPS`) are not counted',
   ),
   account_halted: passes(
-    'entries only. A reversal is an entry, and refused whole: close, align or flatten gets out',
+    'entries only. A reversal is an entry, and is refused as a whole: close, align or flatten gets out',
   ),
   plan_simulation_only: passes(
-    'who ever had a plan gets out after it; who never had one has opened nothing here',
+    'whoever once had a plan gets out after it has ended; whoever never had one has opened nothing here',
   ),
   terms_not_accepted: passes(
-    'who accepted earlier terms gets out; who never accepted any has opened nothing here',
+    'whoever accepted earlier terms gets out; whoever never accepted any has opened nothing here',
   ),
   credentials_not_verified: holds(
-    'only where these credentials were never verified: nobody knows whose account they open. Refused ones are tried for an exit',
+    'only where these credentials were never verified: nobody knows whose account they open. Credentials that the broker refused since are tried for an exit',
   ),
   group_disabled: passes(
-    'entries only. A member that is disabled is skipped, by exits too: who disabled it closes what it holds by its account',
+    'entries only. A disabled member is skipped, by exits too: whoever disabled it closes what it holds through its own account',
   ),
-  daily_limit_reached: passes('exits are counted, and never refused for the count'),
+  daily_limit_reached: passes('exits are counted, but never refused for the count'),
   account_changed: holds(
-    '`align`: the strategy has said something else in between, and where to is to be seen first. A flatten’s closes claim nothing that could be contested',
+    'only of `align`: the strategy has said something else in between, and the user has to see the new target first. The closes of a flatten cannot meet this',
   ),
   idempotency_conflict: SAME_KEY,
   idempotency_in_progress: SAME_KEY,
   broker_unavailable: holds(
-    'of a flatten whose lists cannot be read: closed is then what we know of, and the answer says so. An exit itself is accepted, and waits',
+    'only of a flatten whose lists cannot be read at the broker: it then closes what our records know, and the answer says so. An exit itself is accepted, and waits',
   ),
   worker_unavailable: OURS,
   store_unavailable: OURS,
   database_unavailable: OURS,
   outcome_unknown: holds(
-    'the exit may have been accepted: then it is executed, and a repeat is decided by its fingerprint or key',
+    'the exit may have been accepted: then it is executed, and a repeat is recognised by its fingerprint or key',
   ),
   invalid_credentials: LOGIN,
   login_code_wrong: LOGIN,
@@ -150,7 +152,7 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
 };
 
 const FINAL = holds(
-  'the broker’s final word on the close itself, in its own words; what else there is to close goes on',
+  'the broker’s final word on the close itself, shown in its own words; other closes go on',
 );
 
 export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
@@ -158,52 +160,50 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   cancelled_by_broker: FINAL,
   failed_at_broker: FINAL,
   market_closed: holds(
-    'the broker’s final word, with the hours: an order that waits until morning would close at a price that nobody has seen. A market that only takes closes is asked',
+    'the broker’s final word, shown with the hours: an order that waits until morning would close at a price that nobody has seen. A market that takes closes only is still asked',
   ),
   invalid_symbol: holds(
-    'the broker lists it no longer, also after a fresh look at its list; a list that cannot be read is an outage, which an exit waits out',
+    'the broker no longer lists it, also after a fresh look at its list. A list that cannot be read is an outage, and an exit waits until it is over',
   ),
   invalid_quantity: holds(
-    'the broker’s word on what is left, which it names: a close is sent whatever its minimum or step. A fraction where only whole ones are traded is refused by us',
+    'the broker refuses the quantity of what is left: we send a close whatever the minimum or step is. Only a fraction, where whole units alone are traded, is refused by us',
   ),
   position_mode_mismatch: holds(
-    'an account in hedge mode has two positions, and which is meant is not known. The answer says how to switch; flatten names it among what is left',
+    'an account in hedge mode has two positions, and nobody knows which is meant. The answer says how to switch; flatten names it among what is left',
   ),
   no_position: holds(
-    'proof that nothing is held: only on a position that agrees with our own fills, and after an entry that may yet be filled has ended',
+    'nothing is held. That is said only where the broker’s position agrees with our own fills, and no entry may yet be filled',
   ),
   broker_rate_limited: passes('an exit keeps to the delay and goes on until its deadline'),
   broker_unavailable: passes(
-    'an exit makes rounds until its deadline. Not where the account itself cannot be traded as it is set',
+    'an exit is tried again and again until its deadline, unless the account cannot be traded as it is set up',
   ),
   credentials_rejected: holds(
-    'presented three times within 10 s, and then once by each exit: the broker’s final word',
+    'the broker’s final word: the credentials were presented three times within 10 s, and are presented once more by each exit',
   ),
   expired: holds(
-    'the deadline, 300 s: later than that nobody knows whether the exit is still meant. The error says what was in the way',
+    'the deadline, 300 s: after that nobody knows whether the exit is still meant. The error says what was in the way',
   ),
   reversal_timeout: holds(
-    'a reversal whose close was not filled in time: that close stays at the broker and is followed, the order is `failed` and told of',
+    'the close of a reversal was not filled in time. It stays at the broker and is followed; the order is `failed`, and its owner is told',
   ),
   account_halted: passes('entries only; a reversal’s close that was sent goes on'),
   out_of_sync: passes(
-    'what exceeds the target is closed first; this is about what was not opened, or is left to another order of ours',
+    'what exceeds the target is closed first. This code is about what was not opened, or is left to another order of ours',
   ),
   superseded: holds(
-    'the strategy has gone elsewhere since. An exit to where it still stands is made, however late it comes',
+    'the strategy has moved on since. An exit to where it still stands is made, however late it comes',
   ),
   guard_refused: passes('entries only: a close asks no guard'),
   invalid_protection: passes('entries and `protect` only: on an exit these fields are not used'),
-  protection_failed: passes(
-    'it is a stop that was refused; the close that follows is an exit like any other',
-  ),
-  invalid_price: passes('entries only: an exit is at the market'),
-  too_many_resting: passes('entries only: it would be one more that rests'),
-  replaced: passes('it is an entry that rested; what it opened is left by an exit like any other'),
-  cancelled_on_request: passes('it is an entry that rested; the exit that takes it back goes on'),
-  lapsed: passes('it is an entry that rested; what it opened is left by an exit like any other'),
+  protection_failed: passes('a stop was refused; the close that follows is an exit like any other'),
+  invalid_price: passes('entries only: an exit is always at the market'),
+  too_many_resting: passes('entries only: an exit never rests'),
+  replaced: passes('about an entry that rested; an exit closes what it opened like anything else'),
+  cancelled_on_request: passes('about an entry that rested; the exit that takes it back goes on'),
+  lapsed: passes('about an entry that rested; an exit closes what it opened like anything else'),
   sizing_failed: holds(
-    'only where an exit counts something else than units, and what that is cannot be known: a price or an equity that cannot be read is waited for until the deadline',
+    'only where an exit’s quantity counts something other than units and cannot be computed. It waits until its deadline for a price or an equity that cannot be read',
   ),
-  stopped_out: passes('entries only: an exit of what protection has closed already ends well'),
+  stopped_out: passes('entries only: an exit of what a stop or target has closed already ends as `done`'),
 };

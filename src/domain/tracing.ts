@@ -1,5 +1,9 @@
 // One signal's way through all processes, for who collects traces. Where nobody does, each of these is a call of a function and
 // nothing more. Attributes are ids, names and outcomes of ours, and never a secret.
+//
+// A trace is `webhook` with `checks` and `commit`, `queue`, `execute` with each call to the broker, and `result`. Between processes
+// it travels as `trace` beside the request in the mailbox's message. Of several orders that a worker works off, the one that the
+// message is about is in its trace.
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 

@@ -1,5 +1,7 @@
 // Who may call a route. Every route says so itself, in its config, beside what its documentation is made from; one that
-// does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused.
+// does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused: by the cookie
+// first, then by a bearer token or an API key. The session is read from the database each time, so that a revocation holds from
+// the next request on. test/http/route-matrix.test.ts is made from the same table.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { canonicalIp, type IpList } from '../app/accounts/ip-list.ts';

@@ -62,7 +62,7 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   const { dir, databaseUrl } = config.data;
   if (databaseUrl)
     throw new CannotStart(
-      'The data is in PostgreSQL, which its own tools back up: pg_dump for a copy, pg_basebackup and an archive of the WAL for any moment in time. OPERATIONS.md, "Backup and restore", says how.',
+      'The data is in PostgreSQL, which its own tools back up: pg_dump for a copy, pg_basebackup and an archive of the WAL for any moment in time. docs/operations/backup.md, "PostgreSQL", says how.',
     );
   const source = join(dir, 'fillpath.sqlite');
   if (!existsSync(source))

@@ -38,6 +38,8 @@ interface SaveOptions {
   readonly settled: boolean;
   /** Something protects the account's positions: it is to know of what was opened anew. */
   readonly isProtected?: boolean;
+  /** It was at the broker before: verification may have given it up since. */
+  readonly isSeen?: boolean;
 }
 
 /** Of which position, and by which login it was seen. */

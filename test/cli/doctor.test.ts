@@ -350,7 +350,11 @@ describe('PostgreSQL', () => {
     const nobody = elsewhere((url) => {
       url.username = 'nobody';
     });
-    await finds({ ...healthy(t), DATABASE_URL: nobody }, /does not let this user in/, /OPERATIONS\.md/);
+    await finds(
+      { ...healthy(t), DATABASE_URL: nobody },
+      /does not let this user in/,
+      /docs\/operations\/install\.md/,
+    );
   });
 
   test('a role without the right to make tables', async (t) => {

@@ -41,7 +41,7 @@ test('what came after the last release only adds, or says which programs can do 
   for (const migration of MIGRATIONS.filter((each) => numberOf(each) > SCHEMA)) {
     const { name, script, needs } = migration;
     const isAdditive = !takes.test(script) && !demands.test(script);
-    assert.ok(isAdditive || needs !== undefined, `${name}: see "Upgrades" in ARCHITECTURE.md`);
+    assert.ok(isAdditive || needs !== undefined, `${name}: see "Upgrades" in docs/architecture/data.md`);
     assert.ok((needs ?? 0) < numberOf(migration), `${name}: the program that brings it must know it`);
   }
 });

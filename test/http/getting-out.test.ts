@@ -1,5 +1,5 @@
-// May this keep somebody in a position? Every refusal has its answer (domain/getting-out.ts), ARCHITECTURE.md shows them all, and
-// what the answers say is so.
+// May this keep somebody in a position? Every refusal has its answer (domain/getting-out.ts), docs/architecture/getting-out.md
+// shows them all, and what the answers say is so.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -32,11 +32,10 @@ function rowsOf(answers: Readonly<Record<string, Answer>>): string[] {
 const tableOf = (of: string, answers: Readonly<Record<string, Answer>>): string =>
   [`| ${of} | holds back an exit? | why, or what is done |`, '|---|---|---|', ...rowsOf(answers)].join('\n');
 
-test('ARCHITECTURE.md has every refusal with its answer, and no other', () => {
-  const text = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8');
-  const [, section = ''] = /^## What may keep somebody in a position$([\s\S]*?)^## /m.exec(text) ?? [];
+test('docs/architecture/getting-out.md has every refusal with its answer, and no other', () => {
+  const text = readFileSync(new URL('../../docs/architecture/getting-out.md', import.meta.url), 'utf8');
   const expected = [tableOf('denial', DENIED), tableOf('rejection', REJECTED)].join('\n\n');
-  const found = section.split('\n').filter((line) => line.startsWith('|'));
+  const found = text.split('\n').filter((line) => line.startsWith('|'));
   assert.deepEqual(found, expected.split('\n').filter(Boolean), `the tables have to be:\n\n${expected}\n`);
 });
 

@@ -287,5 +287,5 @@ test('as commands: what was done is told, and a refusal is one sentence and exit
 
 test('with PostgreSQL its own tools are named', async (t) => {
   const config = readConfig({ DATA_DIR: folder(t), DATABASE_URL: 'postgres://localhost/none' });
-  await assert.rejects(makeBackup(config, 'copy'), /pg_dump.*OPERATIONS\.md/);
+  await assert.rejects(makeBackup(config, 'copy'), /pg_dump.*docs\/operations\/backup\.md/);
 });

@@ -623,8 +623,8 @@ describe('the fronts', () => {
     });
 });
 
-describe('OPERATIONS.md', () => {
-  const text = fileOf('OPERATIONS.md');
+describe('What the operator reads', () => {
+  const text = ['OPERATIONS.md', ...list('docs/operations/*.md')].map(fileOf).join('\n');
   const sources = list('src/**/*.ts').map(fileOf).join('\n');
 
   test('has every alarm with its expression, and no other', () => {

@@ -202,7 +202,7 @@ describe('Prometheus reads', () => {
     assert.ok(text.split('\n').length < 1_000);
   });
 
-  test('what OPERATIONS.md says of each figure, and nothing else', async (t) => {
+  test('what docs/operations/watch.md says of each figure, and nothing else', async (t) => {
     const world = await openWorld(t);
     // As after the first pruning.
     const now = timestamp(Date.now());
@@ -212,7 +212,7 @@ describe('Prometheus reads', () => {
     const rows = [...text.matchAll(/^# HELP (\S+) (.+)$/gm)].map(
       ([, name = '', help = '']) => `| \`${name}\` | ${types.get(name)} | ${help} |`,
     );
-    const document = readFileSync(new URL('../../OPERATIONS.md', import.meta.url), 'utf8');
+    const document = readFileSync(new URL('../../docs/operations/watch.md', import.meta.url), 'utf8');
     const documented = document
       .split('\n')
       .filter((line) => /^\| `(fillpath|process|nodejs)_\w+` \|/.test(line));

@@ -109,12 +109,12 @@ describe('the alarms', () => {
       );
   });
 
-  test('say in a sentence what is wrong, and where OPERATIONS.md says what to do', () => {
-    const document = readFileSync(new URL('../../OPERATIONS.md', import.meta.url), 'utf8');
+  test('say in a sentence what is wrong, and where docs/operations/mend.md says what to do', () => {
+    const document = readFileSync(new URL('../../docs/operations/mend.md', import.meta.url), 'utf8');
     for (const { alert, labels, annotations } of rules) {
       assert.match(labels.severity, /^(page|ticket)$/, alert);
       assert.match(annotations.summary, /^[A-Z].{10,}[^.]$/, alert);
-      const anchor = /^OPERATIONS\.md#([a-z]+)$/.exec(annotations.runbook_url)?.[1];
+      const anchor = /^docs\/operations\/mend\.md#([a-z]+)$/.exec(annotations.runbook_url)?.[1];
       assert.ok(anchor, alert);
       assert.equal(document.split(`<a id="${anchor}"></a>${alert} |`).length, 2, alert);
     }

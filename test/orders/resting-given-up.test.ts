@@ -95,3 +95,22 @@ describe('an entry that rests and was given up', () => {
     assert.equal((await world.order(trader, id)).verification.state, 'dead_letter');
   });
 });
+
+test('what was given up and has ended since is no dead letter any more, whoever has seen its end', async (t) => {
+  const clock = settableClock();
+  const broker = scriptedBroker(t);
+  const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {} });
+  const trader = await world.makeTrader();
+  broker.fills = 'later';
+  const { body } = await world.send(trader, { quantity: 2 });
+  broker.settle(broker.ledger[0], 'partially_filled', '1');
+  const isGivenUp = async () => {
+    clock.advance(31_000);
+    return (await world.order(trader, body.order_id)).verification.state;
+  };
+  await world.eventually(isGivenUp, (state) => state === 'dead_letter');
+  const cancel = await world.send(trader, { action: 'cancel', quantity: undefined });
+  assert.equal(cancel.body.status, 'done', JSON.stringify(cancel.body));
+  const { status, verification } = await world.order(trader, body.order_id);
+  assert.deepEqual([status, verification.state], ['cancelled', 'done']);
+});

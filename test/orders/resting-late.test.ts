@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerUnavailable, type Capabilities } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
@@ -11,9 +11,14 @@ import { openWorld, settableClock, type Trader, type World } from '../world.ts';
 const DAY = 24 * 3_600_000;
 
 /** A broker where entries rest until they are settled, under a clock that stands still. */
-async function lateDesk(t: test.TestContext, env: Record<string, string> = {}) {
+async function lateDesk(
+  t: test.TestContext,
+  env: Record<string, string> = {},
+  able: Partial<Capabilities> = {},
+) {
   const clock = settableClock();
-  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: ['gtc', 'day', 'ioc', 'fok'] });
+  const kinds = ['gtc', 'day', 'ioc', 'fok'] as const;
+  const broker = scriptedBroker(t, { stopEntries: true, timeInForce: kinds, ...able });
   const world = await openWorld(t, { clock, brokers: broker.brokers, wait: async () => {}, env });
   const trader = await world.makeTrader();
   broker.fills = 'later';
@@ -167,6 +172,40 @@ describe('a cancel', () => {
     assert.deepEqual([status, body.status], [200, 'filled'], JSON.stringify(body));
     assert.equal(broker.ledger[0]?.state.status, 'cancelled');
     assert.deepEqual(broker.trades(), ['buy 2', 'sell 3']);
+  });
+});
+
+describe('an entry of which nobody knows whether it arrived', () => {
+  const lost = async ({ broker, world, trader }: Awaited<ReturnType<typeof lateDesk>>) => {
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'the line broke' }), 1);
+    const { body } = await world.send(trader, { limit_price: 90 });
+    assert.equal(body.status, 'unknown', JSON.stringify(body));
+    return body.order_id;
+  };
+
+  test('and which was sent with other credentials is in nobody’s way: this account does not have it', async (t) => {
+    const desk = await lateDesk(t);
+    const { clock, world, trader } = desk;
+    const id = await lost(desk);
+    await world.db.commit([
+      sql`update order_history set credentials_version = credentials_version - 1 where order_id = ${id}`,
+    ]);
+    for (const ms of [60_000, 15 * 60_000]) {
+      clock.advance(ms);
+      const { body } = await world.send(trader, { limit_price: 91 });
+      assert.equal(body.status, 'placed', JSON.stringify(body));
+    }
+    assert.equal((await world.order(trader, id)).status, 'unknown', 'it may rest where it was sent');
+  });
+
+  test('and which no look finds any more is its owner’s to settle, and whoever is in its way is told so', async (t) => {
+    const desk = await lateDesk(t, {}, { findsByClientIdMs: 60_000 });
+    const { clock, world, trader } = desk;
+    const id = await lost(desk);
+    clock.advance(15 * 60_000);
+    const { body } = await world.send(trader, { limit_price: 91 });
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync'], JSON.stringify(body));
+    assert.match(body.error?.message ?? '', new RegExp(`${id}.*no longer tells.*settle it`));
   });
 });
 

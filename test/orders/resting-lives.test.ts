@@ -1,119 +1,212 @@
-// Random lives of resting entries: fills, parts, replacements, cancels, expiry, restarts. Whatever comes, the exchange never has an
-// entry that we do not know of, and in the end it has none, and holds what our records say was filled.
+// Random lives of resting entries: fills, parts, replacements, cancels, expiry, exits, halts, lost answers, a broker that is away, deaths
+// between any two calls or commits. Whatever comes, nothing rests at the exchange that we do not know of, what has ended for us has ended
+// there, and in the end what our record says was filled is what was. `RUNS=200 node --test …` lives longer; `SEED=` lives another way.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/engine/db.ts';
-import { add, type Decimal, decimal, subtract, toNumber, ZERO } from '../../src/domain/decimal.ts';
-import { restingDesk } from './resting-desk.ts';
+import fc from 'fast-check';
+import { LUCK, type Luck, type Ways } from './resting-exchange.ts';
+import { type Death, type RestingLife, restingLife } from './resting-life.ts';
 
-/** The same for the same seed. */
-function chance(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
-    return state / 4_294_967_296;
+const WAYS: readonly Ways[] = [
+  { reduceOnly: true, findsByClientIdMs: Number.POSITIVE_INFINITY },
+  { reduceOnly: false, findsByClientIdMs: Number.POSITIVE_INFINITY },
+];
+
+type Event =
+  | {
+      readonly kind: 'entry';
+      readonly isOther: boolean;
+      readonly id: string | undefined;
+      readonly prices: 'limit' | 'stop' | 'both';
+      readonly quantity: number;
+      readonly tif: string | undefined;
+      readonly lasts: number | undefined;
+    }
+  | { readonly kind: 'cancel'; readonly id: string | undefined; readonly isAll: boolean }
+  | { readonly kind: 'take back' | 'look'; readonly nth: number }
+  | { readonly kind: 'market'; readonly isOther: boolean; readonly quantity: number }
+  | { readonly kind: 'close' | 'repeat' | 'crash' | 'away' | 'back' | 'resume' }
+  | { readonly kind: 'halt'; readonly flatten: boolean }
+  | { readonly kind: 'happens'; readonly what: 'fill' | 'part' | 'end'; readonly nth: number }
+  | { readonly kind: 'leap'; readonly ms: number };
+
+interface Happening {
+  readonly event: Event;
+  readonly thenMs: number;
+}
+
+const someId = fc.constantFrom('A', 'B', undefined);
+const nth = fc.nat({ max: 5 });
+const someEvent: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant('entry' as const),
+      isOther: fc.constantFrom(false, false, false, true),
+      id: someId,
+      prices: fc.constantFrom('limit' as const, 'limit' as const, 'stop' as const, 'both' as const),
+      quantity: fc.integer({ min: 1, max: 4 }),
+      tif: fc.constantFrom(undefined, undefined, 'gtc', 'ioc', 'fok'),
+      lasts: fc.constantFrom(undefined, 10, 30, 120),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('cancel' as const), id: someId, isAll: fc.boolean() }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('take back' as const, 'look' as const), nth }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('market' as const),
+      isOther: fc.boolean(),
+      quantity: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom<Event>(
+      ...(['close', 'close', 'repeat', 'crash', 'away', 'back', 'resume'] as const).map((kind) => ({ kind })),
+    ),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('halt' as const), flatten: fc.boolean() }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('happens' as const),
+      what: fc.constantFrom('fill' as const, 'part' as const, 'part' as const, 'end' as const),
+      nth,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('leap' as const), ms: fc.constantFrom(31_000, 600_000) }),
+  },
+);
+const someHappening: fc.Arbitrary<Happening> = fc.record({
+  event: someEvent,
+  thenMs: fc.constantFrom(0, 3, 20, 400, 400, 2_000, 7_000),
+});
+const someLuck: fc.Arbitrary<readonly Luck[]> = fc.array(
+  fc.oneof({ weight: 8, arbitrary: fc.constant<Luck>('well') }, fc.constantFrom(...LUCK)),
+  { maxLength: 200, size: 'max' },
+);
+const someDeaths: fc.Arbitrary<readonly Death[]> = fc.array(
+  fc.record({
+    steps: fc.integer({ min: 1, max: 80 }),
+    moment: fc.constantFrom('before' as const, 'after' as const),
+  }),
+  { maxLength: 2, size: 'max' },
+);
+
+/** Buying is at home here; the other side is what a reversal is. */
+function entryOf({ isOther, id, prices, quantity, tif, lasts }: Event & { kind: 'entry' }) {
+  const action = isOther ? 'sell' : 'buy';
+  const [below, above] = isOther ? [110, 90] : [90, 110];
+  return {
+    ...{ action, quantity, id, time_in_force: prices === 'limit' ? tif : undefined, expires_in: lasts },
+    ...(prices !== 'stop' && { limit_price: prices === 'limit' ? below : isOther ? above - 1 : above + 1 }),
+    ...(prices !== 'limit' && { stop_price: above }),
   };
 }
 
-interface AtExchange {
-  readonly client_order_id: string;
-  readonly status: string;
-  readonly side: string;
-  readonly fill_quantity: string;
+async function happen(lived: RestingLife, event: Event): Promise<void> {
+  const { world, trader, exchange, asks, signal } = lived;
+  const account = `/trading/accounts/${trader.account.id}`;
+  const some = async (index: number) => {
+    const ids = (await lived.legs()).filter(({ priced }) => priced !== null).map(({ order_id: id }) => id);
+    return ids[ids.length - 1 - (index % Math.max(1, ids.length))];
+  };
+  switch (event.kind) {
+    case 'entry':
+      return signal(entryOf(event));
+    case 'cancel':
+      return signal({
+        ...{
+          action: 'cancel',
+          quantity: undefined,
+          symbol: event.isAll ? '*' : 'BTCUSDT',
+          cancel_id: event.id,
+        },
+      });
+    case 'market':
+      return signal({ action: event.isOther ? 'sell' : 'buy', quantity: event.quantity });
+    case 'close':
+      return signal({ action: 'close', quantity: undefined });
+    case 'repeat':
+      return lived.repeat();
+    case 'take back':
+    case 'look': {
+      const id = await some(event.nth);
+      const what = event.kind === 'look' ? 'look' : 'cancel';
+      if (id) asks(() => world.as(trader, 'POST', `/trading/orders/${id}/${what}`));
+      return;
+    }
+    case 'halt':
+      return asks(() => world.as(trader, 'POST', `${account}/halt`, { flatten: event.flatten }));
+    case 'resume':
+      return asks(() => world.as(trader, 'POST', `${account}/resume`));
+    case 'crash':
+      return lived.crash();
+    case 'away':
+    case 'back':
+      return exchange.away(event.kind === 'away');
+    case 'happens':
+      return exchange.happens(event.what, event.nth);
+    case 'leap':
+      return lived.leaps(event.ms);
+  }
+}
+/** Whatever rests at the end is ended in one of the ways there are. */
+const ENDS = ['cancel', 'close', 'halt', 'flatten', 'expiry'] as const;
+
+async function endWith(lived: RestingLife, end: (typeof ENDS)[number]): Promise<void> {
+  const { world, trader, asks, signal } = lived;
+  const account = `/trading/accounts/${trader.account.id}`;
+  if (end === 'cancel') signal({ action: 'cancel', symbol: '*', quantity: undefined });
+  if (end === 'close') signal({ action: 'close', quantity: undefined });
+  if (end === 'halt' || end === 'flatten')
+    asks(() => world.as(trader, 'POST', `${account}/halt`, { flatten: end === 'flatten' }));
+  if (end === 'expiry') await lived.leaps(25 * 3_600_000);
+  await lived.isOver();
+  if (end === 'close' || end === 'flatten') assert.equal(lived.exchange.held(), '0');
 }
 
 describe('a random life of resting entries', () => {
-  for (const seed of [1, 2, 3, 4])
-    test(`ends with nothing at the exchange that we do not know of (seed ${seed})`, async (t) => {
-      const { clock, world, trader, entry, moves, held } = await restingDesk(t);
-      const drawn = chance(seed);
-      const pick = <T>(of: readonly T[]): T => of[Math.floor(drawn() * of.length)] as T;
-      const atExchange = () =>
-        world.db.all<AtExchange>(sql`select client_order_id, status, side, fill_quantity from paper_orders`);
-      const known = async () =>
-        new Map(
-          (
-            await world.db.all<{ client_order_id: string; status: string; ending: string | null }>(
-              sql`select l.client_order_id, l.status, o.ending from order_legs l join order_history o on o.order_id = l.order_id`,
-            )
-          ).map((row) => [row.client_order_id, row]),
-        );
-      const isOpen = (status: string) => status === 'placed' || status === 'partially_filled';
-      let price = 60_000;
-
-      const steps = [
-        () => {
-          const side = pick(['buy', 'buy', 'sell']);
-          const away = pick([0.99, 0.995, 1.005, 1.01]);
-          const at = Math.round(price * away);
-          const stops = side === 'buy' ? away > 1 : away < 1;
-          return entry({
-            ...{ action: side, id: pick(['A', 'B', 'C']), quantity: 4, expires_in: pick([30, 120, 3_600]) },
-            ...(stops && drawn() < 0.5 ? { limit_price: undefined, stop_price: at } : { limit_price: at }),
-          });
+  for (const ways of WAYS)
+    test(`ends with nothing at the exchange that we do not know of${ways.reduceOnly ? '' : ', where a close is not clamped'}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(someHappening, { minLength: 3, maxLength: 16, size: 'max' }),
+          someLuck,
+          someDeaths,
+          fc.constantFrom(...ENDS),
+          async (happenings, luck, deaths, end) => {
+            const closers: (() => unknown)[] = [];
+            try {
+              const lived = await restingLife(
+                { after: (close) => void closers.push(close as () => unknown) },
+                { ways, luck, deaths },
+              );
+              for (const { event, thenMs } of happenings) {
+                await happen(lived, event);
+                await lived.passes(thenMs);
+              }
+              await lived.comesToRest();
+              await endWith(lived, end);
+              await lived.end();
+            } finally {
+              for (const close of closers.reverse()) await close();
+            }
+          },
+        ),
+        {
+          numRuns: Number(process.env.RUNS ?? 10),
+          seed: Number(process.env.SEED ?? 25),
+          ...(process.env.REPLAY && { path: process.env.REPLAY }),
+          endOnFailure: process.env.SHRINK === undefined,
         },
-        () =>
-          world.send(trader, {
-            action: 'cancel',
-            quantity: undefined,
-            ...(drawn() < 0.5 && { cancel_id: 'A' }),
-          }),
-        () => world.send(trader, { action: pick(['buy', 'sell']), quantity: 1 }),
-        () => world.send(trader, { action: 'close', quantity: undefined }),
-        async () => {
-          price = Math.round(price * pick([0.988, 0.994, 1.006, 1.012]));
-          await moves(price);
-        },
-        async () => {
-          clock.advance(pick([1_000, 31_000, 61_000]));
-          await world.as(trader, 'GET', `/trading/accounts/${trader.account.id}/positions`);
-        },
-        () =>
-          world.setPaper(trader, {
-            fill: pick(['full', 'partial']),
-            price: { BTCUSDT: price },
-            starting_cash: 1e8,
-          }),
-        () => world.restart(),
-      ];
-      for (let nth = 0; nth < 24; nth++) {
-        await pick([steps[0], steps[0], ...steps])?.();
-        const ours = await known();
-        for (const { client_order_id: id, status } of await atExchange())
-          if (isOpen(status)) assert.ok(ours.has(id), `${id} rests there and is in no record`);
-      }
-
-      // Its fills are everybody's: what could still be filled is taken back, and a month passes.
-      const cancel = await world.send(trader, { action: 'cancel', symbol: '*', quantity: undefined });
-      assert.equal(cancel.body.status, 'done', JSON.stringify(cancel.body));
-      // A close that is filled in part goes on: it is no entry.
-      const left = (await atExchange()).filter(
-        ({ status, client_order_id }) => isOpen(status) && client_order_id.startsWith('fe'),
       );
-      assert.deepEqual(left, []);
-      await world.setPaper(trader, { fill: 'full', price: { BTCUSDT: price }, starting_cash: 1e8 });
-      clock.advance(31_000);
-      const unsettled = () =>
-        world.db.all<{ order_id: string; status: string }>(
-          sql`select order_id, status from order_history where status in ('placed', 'partially_filled', 'unknown', 'executing')`,
-        );
-      await world.eventually(unsettled, (rows) => rows.length === 0);
-      const signed = (rows: readonly { side: string; fill_quantity: string | null }[]) =>
-        rows.reduce<Decimal>((sum, { side, fill_quantity }) => {
-          const filled = decimal(fill_quantity ?? '0');
-          return side === 'buy' ? add(sum, filled) : subtract(sum, filled);
-        }, ZERO);
-      const recorded = await world.db.all<{ side: string; fill_quantity: string | null }>(
-        sql`select side, fill_quantity from order_legs`,
-      );
-      const filled = signed(
-        recorded.map((row) => ({ ...row, fill_quantity: row.fill_quantity && String(row.fill_quantity) })),
-      );
-      const there = signed(
-        (await atExchange()).map((row) => ({ ...row, fill_quantity: String(row.fill_quantity) })),
-      );
-      assert.equal(filled, there, 'what is recorded is what was filled');
-      assert.equal(await held(), toNumber(there));
     });
 });

@@ -100,6 +100,8 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   /** What is on its way: each arrives with one of the next questions. */
   const late: { perform(): void; questions: number }[] = [];
   /** What the position still shows. */
+  /** Before the last trade. */
+  let former = ZERO as Decimal;
   let stale: { readonly held: Decimal; questions: number } | null = null;
   let tellsLate = 0;
   const stops: ModelStop[] = [];
@@ -189,7 +191,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
     turn();
     const luck = draw();
     if (luck === 'tell of it late') tellsLate = 6;
-    if (luck === 'show the position late') stale = { held, questions: 5 };
+    if (luck === 'show the position late') stale = { held: former, questions: 5 };
     switch (luck) {
       case 'crash before':
       case 'crash after':
@@ -352,9 +354,10 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
         remove: ({ clientOrderId, brokerRef, price: at }) =>
           question(() => {
             const stop = standing().find((each) => isMeant(each, clientOrderId, brokerRef, at));
-            // Where nothing is reserved another one stands first, or nothing is held.
-            if (stop && !ways.reserves && standing().length === 1 && held !== ZERO)
-              breaches.push(`the only stop, at ${stop.price}, was taken away while ${held} was held`);
+            // Where nothing is reserved what remains closes all that is held, or it did not before.
+            const others = standing().filter((each) => each !== stop);
+            if (stop && !ways.reserves && held !== ZERO && closesAll(standing()) && !closesAll(others))
+              breaches.push(`the stop at ${stop.price} was taken away while ${held} was held`);
             if (stop) stop.leavesIn = cancelsLate() ? 3 : 0;
             if (stop?.leavesIn === 0) end(stop);
           }),
@@ -409,6 +412,12 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
     return ways.names === 'theirs' && ref !== null ? stop.ref === ref : stop.price === at;
   }
 
+  function closesAll(all: readonly ModelStop[]): boolean {
+    if (all.some(({ quantity }) => quantity === null)) return true;
+    const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? ZERO), ZERO);
+    return compare(sum, held) >= 0;
+  }
+
   function cancelsLate(): boolean {
     return draw() === 'cancel late';
   }
@@ -421,16 +430,12 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
     price: () => price,
     calls: () => calls,
     /** Something closes all that is held when it triggers. */
-    isCovered: () =>
-      standing().some(({ quantity }) => quantity === null) ||
-      compare(
-        standing().reduce<Decimal>((sum, { quantity }) => add(sum, quantity ?? ZERO), ZERO),
-        held,
-      ) >= 0,
+    isCovered: () => closesAll(standing()),
     standing,
     resting,
     /** An entry's fill, or somebody else's trade. */
     trade(change: Decimal) {
+      former = held;
       held = add(held, change);
       if (compare(held, ZERO) < 0) held = ZERO;
       // What was reserved was freed first.

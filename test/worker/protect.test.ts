@@ -126,6 +126,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let isAsked = false;
   /** Nobody knows whether an entry that asks for a stop was filled. */
   let isUndecided = false;
+  /** What our own fills come to, where they are not counted rightly. */
+  let counted: Decimal | null = null;
   const recorded = new Map<string, Decimal>();
   const refs: string[] = [];
   const closes: string[] = [];
@@ -188,7 +190,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     protection: last.version === saved.version ? last : saved,
     instrument: instrumentOf(ways),
     // By our own fills: what a broker shows late is not believed.
-    trades: { expected: () => exchange.held(), seen: () => {} },
+    trades: { expected: () => counted ?? exchange.held(), seen: () => {} },
     triggerBy: 'last',
     recorded: async () => refs,
     unprotected: 'close',
@@ -244,6 +246,9 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
       isUndecided = is;
     },
     isUndecided: () => isUndecided,
+    counts(quantity: Decimal) {
+      counted = quantity;
+    },
     async until(isOver: () => boolean, mostMs: number) {
       const start = now;
       for (let passes = 0; !isOver(); passes++) {
@@ -478,6 +483,56 @@ describe('a broker that has one stop of the position', () => {
       [[before[0]?.clientOrderId, decimal(5)]],
     );
   });
+});
+
+describe('a position that is gone', () => {
+  it('takes its targets along, also where our fills come to something on the other side', async () => {
+    const lived = life(WAYS[0] as Ways, wanted({ targets: [target(110, 50), target(120, 50)] }), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    lived.exchange.trade(decimal(-5));
+    lived.counts(decimal(-1));
+    await lived.pass();
+    assert.deepEqual([lived.saved().state, lived.exchange.resting()], ['ended', []]);
+  });
+});
+
+describe('a position that is shown late', () => {
+  it('does not lose its stop while an entry is under way that may have brought it', async () => {
+    const lived = life(WAYS[0] as Ways, wanted(), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    line.position = async () => ZERO;
+    // Nobody has heard of its fill.
+    lived.counts(ZERO);
+    lived.undecided(true);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 1);
+    lived.later(10_000);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 0, 'by then it is gone');
+  });
+
+  for (const ways of WAYS.filter(({ stop, reserves }) => stop === 'sized' && !reserves))
+    it(`loses nothing of its stop: ${nameOf(ways)}`, async () => {
+      const lived = life(ways, wanted(), []);
+      lived.exchange.trade(decimal(5));
+      await lived.pass();
+      lived.exchange.trade(decimal(3));
+      await lived.pass();
+      const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+      const { position } = line;
+      line.position = async () => decimal(5);
+      await lived.pass();
+      assert.deepEqual(
+        lived.exchange.standing().map(({ quantity }) => quantity),
+        [decimal(8)],
+      );
+      line.position = position;
+      await lived.pass();
+      assert.deepEqual(lived.exchange.breaches, []);
+    });
 });
 
 describe('what a stop has closed', () => {

@@ -120,6 +120,36 @@ describe('An order that only protects', () => {
       const { status: end, code, rests } = await protectedBeside([entry(status)]);
       assert.deepEqual([end, code, rests], ['rejected', 'no_position', 0]);
     });
+
+  for (const [was, is, become] of [
+    [-1, 2, 'done'],
+    [2, 0, 'rejected'],
+  ] as const)
+    test(`waits for a position that is shown as ${was}, and is ${is} by our own fills`, async () => {
+      let shown: number = was;
+      const at = () => [{ symbol: 'BTCUSDT', quantity: decimal(shown), averagePrice: decimal(100) }];
+      const line = { resolve: async () => ({ symbol: 'BTCUSDT' }), positions: async () => at() };
+      const sides: string[] = [];
+      const deps = {
+        connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
+        clock: { now: () => NOW },
+        save: async (saved: Order) => saved,
+        async want(wanted: Order, { side }: { side: string }) {
+          sides.push(side);
+          return wanted;
+        },
+      } as unknown as ProtectingOrder;
+      const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
+      const ended = await protectPosition(deps, {
+        order: order('protect', { intent, quantity: ZERO }),
+        trades: { expected: () => decimal(is) },
+        now: async () => ({ others: [] }),
+        async rest() {
+          shown = is;
+        },
+      });
+      assert.deepEqual([ended.status, sides], [become, is > 0 ? ['long'] : []]);
+    });
 });
 
 describe('An order whose broker cannot say what became of a stop', () => {

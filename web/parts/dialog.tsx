@@ -1,5 +1,6 @@
 // What lies over the page. A dialog takes everything; a drawer lies under the masthead, so that the kill switch stays in
-// reach. Both close by escape, and give the focus back to where it was.
+// reach. Both close by escape, and give the focus back to where it was. They are the browser's own <dialog>, as menus are its
+// popovers: no library is needed for that.
 
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import styles from './dialog.module.css';

@@ -1,5 +1,6 @@
 // Attempts of those of whom we know nothing but an address. Each of the first few has its entry in the audit log; of the
-// rest one entry a minute says how many there were: else whoever likes to be refused fills the disk.
+// rest one entry a minute says how many there were: else whoever likes to be refused fills the disk. Logins are not sampled:
+// the time of an answer would tell who exists.
 
 import type { Db } from '../../data/engine/db.ts';
 import type { UserId } from '../../domain/ids.ts';

@@ -1,5 +1,6 @@
 // Sends what is waiting: to each destination one after the other and in order, to many at a time. One that fails is left alone
 // for a while, each time longer; one that says that it is gone, or took nothing for a day, is dead until its owner revives it.
+// A message keeps its id over all attempts: whoever gets it twice, after a crash that followed the sending, can tell.
 
 import type { Db, Statement } from '../../data/engine/db.ts';
 import {

@@ -1,6 +1,10 @@
 // Finds what users want to be told of, after it was committed: whoever accepts or executes an order does nothing for it, and
 // knows nothing of it. How far it came is moved on in the unit that makes the messages: nothing is told twice or forgotten by us,
 // however many processes look, and wherever they die.
+//
+// It reads on in the audit log by the places of its seals: where sealing has stopped, so has this. Orders that it meets there
+// are watched until they end. States that no entry tells of (credentials, silence, the limit) are told once, by a mark. While
+// nobody has a destination that listens, two reads a second are all that it does.
 
 import { readHead } from '../../data/audit/chain.ts';
 import type { Statement } from '../../data/engine/db.ts';

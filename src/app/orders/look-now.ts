@@ -123,7 +123,7 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
   const wasGivenUp = check.state === 'dead_letter';
   const lost = await db.commit([
-    concludeLook(order.id, verdict, wasGivenUp ? timestamp(seldomLookAt(after, now)) : null),
+    concludeLook(check, verdict, wasGivenUp ? timestamp(seldomLookAt(after, now)) : null),
     ...(after === order ? [] : [...saveOrder(after), ...knownOf(after)]),
     ...resolution(order, after, now, { wasGivenUp }),
   ]);

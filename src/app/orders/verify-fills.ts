@@ -54,9 +54,10 @@ export async function verifyDueFills(deps: VerifyDeps): Promise<number> {
 
 async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const { db, clock, log, rules, visibilityMs } = deps;
-  if ((await db.commit([claimCheck(due, timestamp(clock.now() + visibilityMs))])) !== null) return;
+  const visibleAt = timestamp(clock.now() + visibilityMs);
+  if ((await db.commit([claimCheck(due, visibleAt)])) !== null) return;
   deps.counters.checkTaken(Math.max(0, clock.now() - millis(due.nextAt)));
-  const check = { ...due, attempts: due.attempts + 1 };
+  const check = { ...due, attempts: due.attempts + 1, visibleAt };
 
   const look = await lookAt(deps, check);
   const order = await findOrder(db, check.orderId);

@@ -106,7 +106,7 @@ const REFUSALS: Readonly<Record<string, readonly [problem: string, remedy: strin
   ],
   '28000': [
     'does not let this user in',
-    'Create the role, or allow it in pg_hba.conf; OPERATIONS.md, "PostgreSQL", has the SQL.',
+    'Create the role, or allow it in pg_hba.conf; docs/operations/install.md, "PostgreSQL", has the SQL.',
   ],
   '3D000': [
     'has no such database',
@@ -157,7 +157,7 @@ async function serverFindings(url: string): Promise<Before> {
           server.owner
             ? `The tables in ${where} belong to ${server.owner}, and not to ${server.role}.`
             : `The role ${server.role} may not create tables in the schema ${server.schema ?? 'public'} of ${where}.`,
-          'ALTER DATABASE fillpath OWNER TO fillpath; or, in it, GRANT CREATE ON SCHEMA public TO the role. OPERATIONS.md, "PostgreSQL", has the SQL.',
+          'ALTER DATABASE fillpath OWNER TO fillpath; or, in it, GRANT CREATE ON SCHEMA public TO the role. docs/operations/install.md, "PostgreSQL", has the SQL.',
         ),
       );
     if (server.fsync !== 'on' || server.pages !== 'on')

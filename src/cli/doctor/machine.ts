@@ -115,7 +115,7 @@ export function roomFindings(dir: string, { free, all }: { free: number; all: nu
   return [
     found('disk')(
       `The disk of ${dir} has ${Math.floor(free / MB)} MB of ${Math.floor(all / MB)} MB left: once it is full, no order is accepted.`,
-      'Make room, or move DATA_DIR to a larger disk. AUDIT_DAYS, SIGNAL_DAYS and ORDER_DAYS bound what is kept; OPERATIONS.md says how much that is.',
+      'Make room, or move DATA_DIR to a larger disk. AUDIT_DAYS, SIGNAL_DAYS and ORDER_DAYS bound what is kept; docs/operations/size.md says how much that is.',
     ),
   ];
 }

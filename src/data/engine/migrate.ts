@@ -302,7 +302,7 @@ async function refuseNewer(
   const [need] = needs;
   if (!need) return;
   throw new CannotMigrate(
-    `The database is newer than this program and cannot be used by it. The database is at schema ${levelOf(applied)}; ${need.migration}, applied by Fillpath ${need.program}, needs a program that knows schema ${need.level}. This is Fillpath ${program}, which knows schema ${level}. Start Fillpath ${need.program} or a newer one; or go back to a backup from before that upgrade (OPERATIONS.md, "Backup and restore"), without what happened since.`,
+    `The database is newer than this program and cannot be used by it. The database is at schema ${levelOf(applied)}; ${need.migration}, applied by Fillpath ${need.program}, needs a program that knows schema ${need.level}. This is Fillpath ${program}, which knows schema ${level}. Start Fillpath ${need.program} or a newer one; or go back to a backup from before that upgrade (docs/operations/backup.md), without what happened since.`,
   );
 }
 

@@ -15,6 +15,11 @@ export interface FillCheck {
   readonly nextAt: Timestamp;
 }
 
+/** One that is under way, and by when its claim is over: two claims that count the same tries are two. */
+interface ClaimedCheck extends FillCheck {
+  readonly visibleAt: Timestamp;
+}
+
 export type CheckState = 'scheduled' | 'running' | 'done' | 'dead_letter';
 
 interface CheckRow {
@@ -64,7 +69,7 @@ export function claimCheck(check: FillCheck, visibleAt: Timestamp): Statement {
 }
 
 /** Guarded by `claimed`: a verifier that was away for longer than its claim changes nothing. */
-export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
+export function concludeCheck(check: ClaimedCheck, verdict: Verdict): Statement {
   const nextAt = verdict.check === 'scheduled' ? verdict.nextAt : check.nextAt;
   const reason = verdict.check === 'done' ? null : verdict.reason;
   const isFree = verdict.check === 'scheduled' && verdict.isFree === true;
@@ -73,7 +78,8 @@ export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
     'claimed',
     sql`update fill_checks set state = ${verdict.check}, next_at = ${nextAt}, visible_at = null,
           attempts = ${isSeen(verdict) ? 0 : attempts}, last_error = ${reason}
-        where order_id = ${check.orderId} and state = 'running' and attempts = ${check.attempts}`,
+        where order_id = ${check.orderId} and state = 'running' and attempts = ${check.attempts}
+          and visible_at = ${check.visibleAt}`,
   );
 }
 
@@ -81,7 +87,17 @@ const isSeen = (verdict: Verdict): boolean => verdict.check === 'scheduled' && v
 
 export interface OpenCheck extends FillCheck {
   readonly state: 'scheduled' | 'running' | 'dead_letter';
+  /** Of a claim that whoever looks may take over: nobody has heard of its verifier for long. */
+  readonly stuckUntil?: Timestamp;
 }
+
+/** Guarded by `turn`: of all who would look beside the queue, one does, and the others come to what is due after it. */
+export const takeTurn = ({ orderId, state, nextAt }: OpenCheck, until: Timestamp): Statement =>
+  must(
+    'turn',
+    sql`update fill_checks set next_at = ${until}
+        where order_id = ${orderId} and state = ${state} and next_at = ${nextAt}`,
+  );
 
 /** null: nothing of the order is followed up, or no longer. */
 export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck | null> {
@@ -94,16 +110,22 @@ export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck |
 }
 
 /**
- * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. What rests has
- * been looked at by it, and is followed again where it had been given up. What stays given up is looked at again at `seldomAt`; null: it was not given up.
+ * A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides, unless it is
+ * stuck. What rests has been looked at by it, and is followed again where it had been given up. What stays given up is looked at again at
+ * `seldomAt`; null: it was not given up.
  */
-export const concludeLook = (order: OrderId, verdict: Verdict, seldomAt: Timestamp | null): Statement =>
+export const concludeLook = (
+  { orderId, stuckUntil }: Pick<OpenCheck, 'orderId' | 'stuckUntil'>,
+  verdict: Verdict,
+  seldomAt: Timestamp | null,
+): Statement =>
   must(
     'idle',
     join(
       [
         afterLooking(verdict, seldomAt),
-        sql`where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
+        sql`where order_id = ${orderId} and (state in ('scheduled', 'dead_letter')
+              or state = 'running' and visible_at = ${stuckUntil ?? null})`,
       ],
       ' ',
     ),
@@ -114,7 +136,8 @@ function afterLooking(verdict: Verdict, seldomAt: Timestamp | null): Statement {
     return sql`update fill_checks set state = 'done', visible_at = null, last_error = null`;
   const { reason } = verdict;
   if (verdict.check === 'scheduled' && verdict.rests === 'seen')
-    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled'`;
+    return sql`update fill_checks set last_error = ${reason}, next_at = ${verdict.nextAt}, attempts = 0, state = 'scheduled',
+                 visible_at = null`;
   if (seldomAt !== null)
     return sql`update fill_checks set last_error = ${reason},
                  next_at = case when state = 'dead_letter' then ${seldomAt} else next_at end`;
@@ -127,6 +150,10 @@ function afterLooking(verdict: Verdict, seldomAt: Timestamp | null): Statement {
 export const endCheck = (order: OrderId): Statement =>
   sql`update fill_checks set state = 'done', visible_at = null, last_error = null
       where order_id = ${order} and state <> 'done'`;
+
+/** Nobody looks at what was given up: so whoever has seen its end ends this too. */
+export const endGivenUp = (order: OrderId): Statement =>
+  sql`update fill_checks set state = 'done', last_error = null where order_id = ${order} and state = 'dead_letter'`;
 
 /** Frees the checks of verifiers that died; one that has used up its tries that way is a dead letter. */
 export function freeLostChecks(now: Timestamp, retries: number): Statement[] {

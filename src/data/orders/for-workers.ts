@@ -10,7 +10,7 @@ import { rolls } from '../../domain/signals/symbol.ts';
 import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from '../engine/db.ts';
-import { scheduleCheck } from './fill-checks.ts';
+import { endGivenUp, scheduleCheck } from './fill-checks.ts';
 import { entriesSince, firstEquity, knownEquity } from './guard-facts.ts';
 import { forgetMonth, monthsUnder, noteMonth } from './months.ts';
 import {
@@ -90,7 +90,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
             on conflict (user_id) do update set token = excluded.token`,
       ]);
     },
-    async save(order, token, { settled, isProtected = false }) {
+    async save(order, token, { settled, isProtected = false, isSeen = false }) {
       // Where nothing is kept of the account, what protects its position is made with it: whoever answers need not read it.
       const isFirst = order.wish && !isProtected && !order.protectedAs;
       const protectedAs = isFirst ? firstProtection(order) : null;
@@ -102,6 +102,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
           ...(settled && openLeg(order)
             ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
             : []),
+          ...(isSeen && !openLeg(order) ? [endGivenUp(order.id)] : []),
         ]);
       const first = await saving(protectedAs?.id ?? null);
       const isKept = first === 'protection';

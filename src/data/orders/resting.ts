@@ -28,27 +28,37 @@ export const lookAtResting = (account: AccountId, now: Timestamp): Statement =>
 interface OverdueRow {
   order_id: OrderId;
   user_id: UserId;
-  state: 'scheduled' | 'dead_letter';
+  state: 'scheduled' | 'running' | 'dead_letter';
   attempts: number;
   next_at: Timestamp;
+  visible_at: Timestamp | null;
 }
 
 /**
- * Those whose check is due and waits behind one that is under way for another account of their user: of each account the oldest, so
- * that what is stuck on one leaves room for the others.
+ * Those whose check is due and waits behind one of their user that is under way for another account, or that is stuck; and those whose
+ * own check is stuck: its verifier died, and its claim is long. Of each account the oldest, so that what is stuck on one leaves room for the
+ * others. `stuckUntil`: a claim that is over by then is one.
  */
-export async function overdueResting(db: Db, before: Timestamp, limit: number): Promise<OpenCheck[]> {
+export async function overdueResting(
+  db: Db,
+  {
+    before,
+    stuckUntil,
+    limit,
+  }: { readonly before: Timestamp; readonly stuckUntil: Timestamp; readonly limit: number },
+): Promise<OpenCheck[]> {
   const rows = await db.all<OverdueRow>(
-    sql`select order_id, user_id, state, attempts, next_at from (
-          select c.order_id, c.user_id, c.state, c.attempts, c.next_at,
+    sql`select order_id, user_id, state, attempts, next_at, visible_at from (
+          select c.order_id, c.user_id, c.state, c.attempts, c.next_at, c.visible_at,
             row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
           from fill_checks c join order_history o on o.order_id = c.order_id
-          where c.state <> 'done' and c.state = 'scheduled' and c.next_at <= ${before} and o.priced is not null
+          where c.state <> 'done' and c.next_at <= ${before} and o.priced is not null
             and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%'
-            and exists (
-              select 1 from fill_checks r join order_history other on other.order_id = r.order_id
-              where r.user_id = c.user_id and r.state <> 'done' and r.state = 'running'
-                and other.trading_account_id <> o.trading_account_id)) due
+            and (c.state = 'running' and c.visible_at <= ${stuckUntil}
+              or c.state = 'scheduled' and exists (
+                select 1 from fill_checks r join order_history other on other.order_id = r.order_id
+                where r.user_id = c.user_id and r.state <> 'done' and r.state = 'running'
+                  and (other.trading_account_id <> o.trading_account_id or r.visible_at <= ${stuckUntil})))) due
         where nth = 1 order by next_at, order_id limit ${limit}`,
   );
   return rows.map(toOverdue);
@@ -63,8 +73,8 @@ export async function givenUpResting(
   { before, since, limit }: { readonly before: Timestamp; readonly since: Timestamp; readonly limit: number },
 ): Promise<OpenCheck[]> {
   const rows = await db.all<OverdueRow>(
-    sql`select order_id, user_id, state, attempts, next_at from (
-          select c.order_id, c.user_id, c.state, c.attempts, c.next_at,
+    sql`select order_id, user_id, state, attempts, next_at, visible_at from (
+          select c.order_id, c.user_id, c.state, c.attempts, c.next_at, c.visible_at,
             row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
           from fill_checks c join order_history o on o.order_id = c.order_id
           where c.state <> 'done' and c.state = 'dead_letter' and c.next_at <= ${before}
@@ -82,6 +92,7 @@ const toOverdue = (row: OverdueRow): OpenCheck => ({
   state: row.state,
   attempts: row.attempts,
   nextAt: row.next_at,
+  ...(row.state === 'running' && row.visible_at !== null && { stuckUntil: row.visible_at }),
 });
 
 export async function countResting(db: Db): Promise<number> {

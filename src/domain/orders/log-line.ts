@@ -1,4 +1,5 @@
-// How the log speaks of an order: by the same names in every process, so that one id finds all its lines.
+// How the log speaks of an order: by the same names in every process, so that one id finds all its lines. The
+// id of the request stands in the order's row, so that a successor or a verifier knows it too.
 
 import { venueOf } from '../counters.ts';
 import { millis } from '../ids.ts';

@@ -12,6 +12,8 @@ export interface OtherLeg {
   readonly leg: Leg;
   /** What is known of it besides. */
   readonly order?: Pick<Order, 'priced' | 'ending'>;
+  /** Whether it is still there no look will tell: its owner says so. */
+  readonly isOutOfReach?: boolean;
 }
 
 interface Beside {

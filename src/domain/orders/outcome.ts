@@ -149,12 +149,18 @@ export const stoppedOut = (order: Order): OrderError => ({
 /** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
 export const notTakenBack = (
   order: Order,
-  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+  {
+    orderId,
+    leg,
+    isOutOfReach,
+  }: { readonly orderId: string; readonly leg: Leg; readonly isOutOfReach?: boolean },
 ): OrderError => ({
   code: 'out_of_sync',
-  message:
-    `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) still rests there, and the broker has not confirmed ` +
-    'that it is cancelled. Send the order again once it has ended; after ten minutes you can record on its own page what became of it.',
+  message: isOutOfReach
+    ? `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) may rest there, and the broker no longer tells. ` +
+      'Check there, cancel it by hand if it rests, and record on its own page what became of it; then send the order again.'
+    : `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) still rests there, and the broker has not confirmed ` +
+      'that it is cancelled. Send the order again once it has ended; after ten minutes you can record on its own page what became of it.',
 });
 
 export const tooManyResting = (order: Order): OrderError => ({

@@ -184,7 +184,9 @@ function whenFlat(seen: Recognised, facts: Facts, rules: Rules): Step {
   const { now, held, isUnsettled, resting, asked } = facts;
   // What was just opened may not be shown yet: it is not to lose its stop for that.
   if (held?.isAgreed === false) return rest(protection, now + SOON_MS);
-  const leaving = removal(seen, facts, () => true);
+  // Nor what was seen a moment ago, while an entry is under way that may have brought it.
+  const isLate = isUnsettled && protection.seenAt !== null && now - millis(protection.seenAt) < UNSETTLED_MS;
+  const leaving = removal(seen, facts, (leg) => !isLate || leg.level > 0);
   if (leaving) return leaving;
   if (isUnsettled || protection.wantedBy.length > 0)
     return rest(protection, now + (isForsaken(protection, now) ? rules.sweepMs : UNSETTLED_MS));

@@ -1,4 +1,6 @@
-// What a route tells of itself for its documentation, beside its schemas and its access.
+// What a route tells of itself for its documentation, beside its schemas and its access: its name, its parameters, the schemas
+// of its answers, and the denials that are its own. A route that does not is not registered. The denials that follow from its
+// access, body and path are added by openapi-errors.ts.
 
 import type { TSchema } from 'typebox';
 import type { DenialCode } from '../../domain/denial.ts';

@@ -33,14 +33,18 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     judge: (entry) => judgeGuards(deps, entry),
     noteEquity: equityNotes(deps),
     monthsUnder: (order) => orders.monthsUnder(order),
-    isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
+    isAgainstRecord: async (order, side) => {
+      const { accountId, brokerName, symbol, simulation } = order;
       if (simulation) return false;
-      const held = await orders.heldByRecord(user, accountId).catch(() => null);
-      if (!held) return null;
-      const meant = canonicalSymbol(brokerName, symbol);
+      const reading = Promise.all([orders.heldByRecord(user, accountId), orders.monthsUnder(order)]);
+      const read = await reading.catch(() => null);
+      if (!read) return null;
+      const [held, months] = read;
+      // Under a symbol that rolls a month is held.
+      const meant = new Set([symbol, ...months].map((name) => canonicalSymbol(brokerName, name)));
       return held.some(
         ([instrument, quantity]) =>
-          canonicalSymbol(brokerName, instrument) === meant && sign(quantity) === (side === 'buy' ? -1 : 1),
+          meant.has(canonicalSymbol(brokerName, instrument)) && sign(quantity) === (side === 'buy' ? -1 : 1),
       );
     },
     forgetMonth: (order, instrument) =>
@@ -65,15 +69,13 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     endEntry: (order, why) => orders.endEntry(order, why),
     async saveSeen(order) {
       const isProtected = protecting.has(order.accountId);
-      const saved = await orders.save(traded(order), token, { settled: false, isProtected });
+      const options = { settled: false, isProtected, isSeen: true };
+      const saved = await orders.save(traded(order), token, options);
       if (saved !== 'taken') return saved;
       const current = await orders.find(order.id);
       // A poll that saw less came between: the end that was seen here is the end.
       if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
-      const again = await orders.save({ ...order, version: current.version }, token, {
-        settled: false,
-        isProtected,
-      });
+      const again = await orders.save({ ...order, version: current.version }, token, options);
       return again === 'taken' ? current : again;
     },
   };

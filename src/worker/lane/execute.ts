@@ -223,7 +223,7 @@ export async function executeOrder(
             if (typeof instruments.meant === 'string') trades.named(current.symbol, instruments.meant);
             break;
           case 'take back':
-            open = await takenBack({ ...saving, line, trades }, open, step.others, endingFor(current));
+            open = await takenBack({ ...saving, line, trades, gone }, open, step.others, endingFor(current));
             isCleared = true;
             position = null;
             break;

@@ -22,28 +22,34 @@ export const openElsewhere = (orders: readonly Order[]): OpenElsewhere[] =>
       }),
   );
 
-/** Entries of them that rest are taken back. Those that did not end in time are as they were seen last. */
+/**
+ * Entries of them that rest are taken back. Those that did not end in time are as they were seen last; those that the account does not
+ * have, however they ended, are noted as gone.
+ */
 export async function takenBack(
-  { line, trades, ...taking }: TakingBack & { readonly line: Line; readonly trades: Pick<Trades, 'seen'> },
+  {
+    line,
+    trades,
+    gone,
+    ...taking
+  }: TakingBack & { readonly line: Line; readonly trades: Pick<Trades, 'seen'>; readonly gone: Set<string> },
   open: readonly OpenElsewhere[],
   which: readonly OtherLeg[],
   why: OrderError,
 ): Promise<OpenElsewhere[]> {
   const isMeant = ({ orderId }: OtherLeg) => which.some((other) => other.orderId === orderId);
   const rested = open.filter(isMeant).map(({ order }) => order);
-  const taken = (await takeBack(taking, line, rested, () => why)).map(({ order }) => order);
-  for (const leg of taken.flatMap(({ legs }) => legs)) trades.seen(leg);
-  return open.map((other) =>
-    seenAs(
-      other,
-      taken.find(({ id }) => id === other.orderId),
-    ),
-  );
-}
-
-function seenAs(other: OpenElsewhere, order: Order | undefined): OpenElsewhere {
-  const leg = order?.legs.find(({ clientOrderId }) => clientOrderId === other.leg.clientOrderId);
-  return order && leg ? { ...other, order, leg: { ...leg, instrument: other.instrument } } : other;
+  const taken = await takeBack(taking, line, rested, () => why);
+  for (const leg of taken.flatMap(({ order }) => order.legs)) trades.seen(leg);
+  return open.flatMap((other) => {
+    const became = taken.find(({ order }) => order.id === other.orderId);
+    const leg = became?.order.legs.find(({ clientOrderId }) => clientOrderId === other.leg.clientOrderId);
+    if (!became || !leg) return [other];
+    if (became.isElsewhere) gone.add(leg.clientOrderId);
+    if (became.isElsewhere && isOpenLeg(leg)) return [];
+    const { order, isOutOfReach = false } = became;
+    return [{ ...other, order, isOutOfReach, leg: { ...leg, instrument: other.instrument } }];
+  });
 }
 
 /** As they are saved by now, but for those of which more was seen here: they have ended, or were never received. */

@@ -73,8 +73,10 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     const held = (await line.positions()).find(({ symbol }) => symbol === instrument.symbol);
     const quantity = held?.quantity ?? ZERO;
     const expected = task.trades.expected(instrument.symbol);
+    // By our own fills it is on another side, or gone: what is shown is what was before them.
+    if (expected !== null && sign(expected) !== sign(quantity)) return 'not shown yet';
     if (!held || sign(quantity) === 0)
-      return (expected !== null && sign(expected) !== 0) || (await mayBeHeld(instrument))
+      return (await mayBeHeld(instrument))
         ? 'not shown yet'
         : end(stopped(order, 'rejected', nothingHeld(instrument)));
     const wrong = await wrongIn(line, instrument, held);

@@ -3,7 +3,7 @@
 // whoever takes over after a crash looks for it first.
 
 import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
-import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, larger, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
@@ -171,9 +171,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         const { leg, fills } = step;
         for (const { by, order } of fills) trades.seen(tradedBy(leg, by, order, at));
         // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
-        const { quantity: shown, isAgreed } = await readHeld();
-        const expected = trades.expected(instrument.symbol);
-        const left = isAgreed || expected === null ? shown : onSide(expected);
+        const shown = onSide(await line.position(instrument));
+        const left = ourCount() ?? shown;
         const after = await saves.record(step.protection, {
           leg,
           fills,
@@ -243,9 +242,18 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   async function readHeld(): Promise<Held> {
-    const quantity = await line.position(instrument);
-    const isAgreed = agrees({ quantity, expected: trades.expected(instrument.symbol) });
-    return { quantity: onSide(quantity), isAgreed };
+    const shown = onSide(await line.position(instrument));
+    const expected = ourCount();
+    const isAgreed = agrees({ quantity: shown, expected });
+    // What was added may not be shown yet. A stop of more than is held does no harm, but where it reserves what it would close.
+    const isMore = sign(shown) > 0 && !line.capabilities.reserves;
+    return { quantity: isMore ? larger(shown, expected ?? ZERO) : shown, isAgreed };
+  }
+
+  /** What our own fills make of this side; null: they say nothing. Of the other side nothing is this one's: whoever says so agrees that it is gone. */
+  function ourCount(): Decimal | null {
+    const expected = trades.expected(instrument.symbol);
+    return expected && onSide(expected);
   }
 
   /** Nothing, where the other side is held. */

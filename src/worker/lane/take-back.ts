@@ -26,6 +26,8 @@ export interface TakenBack {
   readonly isOver: boolean;
   /** Nor will anybody who asks over this connection again. */
   readonly isOutOfReach?: boolean;
+  /** Whatever became of it: the account behind this connection does not have it. */
+  readonly isElsewhere?: boolean;
 }
 
 type Asks = Pick<Line, 'find' | 'cancel' | 'capabilities' | 'credentialsVersion'>;
@@ -65,8 +67,10 @@ async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderEr
       return { order: await deps.saveSeen(ended(order, leg, state, deps)), isOver: true };
     if (state === null) {
       const now = deps.clock.now();
-      if (isOutOfReach(order, leg, line, now)) return { order, isOver: false, isOutOfReach: true };
-      if (isGone(order, leg, line, now, deps.rules)) return { order, isOver: true };
+      const isElsewhere = isGone(order, leg, line, now, deps.rules);
+      if (isOutOfReach(order, leg, line, now))
+        return { order, isOver: false, isOutOfReach: true, isElsewhere };
+      if (isElsewhere) return { order, isOver: true, isElsewhere };
     }
     if (state && ref === null && state.brokerRef !== null) {
       ref = state.brokerRef;

@@ -62,7 +62,7 @@ export const isOfAnotherLogin = (
 /**
  * What is not found is not there: it was acknowledged, and has ended a while ago, because by the broker's own id what has ended is
  * forgotten, and never what rests; or it is of another account, behind other credentials. Or the broker, which can be believed, does
- * not have it so long after it was sent: it never arrived.
+ * not have it so long after it was sent: it never arrived, or not at this account. Of an order of its own that is no end: it may be at the other.
  */
 export function isGone(
   order: Order,
@@ -73,16 +73,18 @@ export function isGone(
 ): boolean {
   const isOld = !isYoung(leg, now, rules);
   if (leg.ackedAt !== null) return isOfAnotherLogin(order, line) || (isOld && leg.brokerRef !== null);
-  return isOld && whyDoubt(order, leg, line, now) === null;
+  return isOld && findsById(order, leg, line, now);
 }
+
+const findsById = (order: Order, leg: Leg, { capabilities }: Asked, now: number): boolean =>
+  now - millis(leg.sentAt ?? order.submittedAt) + CLOCKS_APART_MS < capabilities.findsByClientIdMs;
 
 /** null: "not found" can be believed. */
 export function whyDoubt(order: Order, leg: Leg, line: Asked, now: number): string | null {
   const { capabilities } = line;
   if (isOfAnotherLogin(order, line))
     return 'the broker does not know the order, but the credentials were changed after it had been sent';
-  const age = now - millis(leg.sentAt ?? order.submittedAt);
-  if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;
+  if (findsById(order, leg, line, now)) return null;
   return capabilities.findsByClientIdMs === 0
     ? 'this broker cannot be asked for an order by our id'
     : 'the broker does not know the order, but it forgets ids sooner than this';
