@@ -175,7 +175,7 @@ describe('an entry of which nobody knows whether it arrived', () => {
     clock.advance(15 * 60_000);
     const { body } = await world.send(trader, { limit_price: 91 });
     assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync'], JSON.stringify(body));
-    assert.match(body.error?.message ?? '', new RegExp(`${id}.*no longer tells.*settle it`));
+    assert.match(body.error?.message ?? '', new RegExp(`${id}.*no longer tells.*what became of it`));
   });
 });
 

@@ -211,7 +211,7 @@ await onStage('the masthead', async ({ stage, visitor, page, open }) => {
       const before = await halt.boundingBox();
       await page.keyboard.press('/');
       await page.keyboard.type('so');
-      const found = page.getByRole('option');
+      const found = page.getByRole('listbox', { name: 'Found' }).getByRole('option');
       await found.filter({ hasText: 'buy 2' }).first().waitFor();
       assert.match((await found.first().textContent()) ?? '', /^so.*orders and signals/);
       assert.deepEqual(await halt.boundingBox(), before, 'never over Halt');

@@ -3,7 +3,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useState } from 'react';
+import { type ReactNode, useCallback, useRef, useState } from 'react';
 import { publicConfig } from '../api/queries.ts';
 import { Live } from '../live/live.tsx';
 import styles from './frame.module.css';
@@ -11,12 +11,15 @@ import { Keys } from './keys.tsx';
 import { Ahead } from './later.tsx';
 import { Masthead, ThumbRow } from './masthead.tsx';
 import { OverPages } from './over.tsx';
+import { useRooms } from './rooms.ts';
 import { Unconfirmed } from './unconfirmed.tsx';
 
 /** Around the page of the path, or around what is given where there is none. */
 export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode }) {
   const [isSeeking, seek] = useState(false);
   const openSearch = useCallback(() => seek(true), []);
+  const main = useRef<HTMLElement>(null);
+  useRooms(main);
   return (
     <Live>
       <OverPages>
@@ -26,7 +29,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
         <Masthead isSeeking={isSeeking} seek={seek} />
         <Demo />
         <Unconfirmed className={styles.banner} />
-        <main id="content" className={styles.main} tabIndex={-1}>
+        <main id="content" ref={main} className={styles.main} tabIndex={-1}>
           {children}
         </main>
         <ThumbRow />

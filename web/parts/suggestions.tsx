@@ -63,7 +63,7 @@ export function Suggestions({ id, items, marked, onTake }: SuggestionsProps) {
       {items.map((item, index) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, which keeps the focus
         <div
-          key={`${item.to} ${item.kind} ${item.name}`}
+          key={`${item.to} ${item.kind} ${item.name} ${item.says}`}
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === marked}

@@ -44,6 +44,8 @@ export interface Findings {
   /** The body, where it was looked at. */
   reading?: BodyReading;
   signal?: Signal;
+  /** What decides it, where it came so far. */
+  attempt?: Attempt;
   /** It asked for a rehearsal, plainly: so it is shown, however early it was refused. */
   readonly simulation: boolean;
 }

@@ -101,7 +101,11 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
     );
     const ends = refusalOfAll(denial, refused);
     const kept = arrivalOf(deps, request, findings, { ends, fingerprint: null });
-    await recordRefusal(deps, denial, [entry, ...kept]);
+    await recordRefusal(deps, denial, [entry, ...kept]).catch(async (fault: unknown) => {
+      // Whoever is answered that the database is away sends it again: it is not to be a replay then.
+      await findings.attempt?.forget();
+      throw fault;
+    });
     if (user && kept.length > 0) deps.changes.ofSignal(user.id);
     if (user)
       alertUser(deps, {
@@ -189,6 +193,7 @@ async function checkAndPlace(
   const attempt = print === null ? null : await attemptAt(deps, keyOf(door, print, simulation), lifeMs);
   if (attempt === 'decided') return replay(await named());
   if (attempt !== null && isDenial(attempt)) return forAll(attempt, checked.members);
+  if (attempt) findings.attempt = attempt;
   checks.end();
 
   /** For whom the signal is; where something has changed meanwhile, what it has become. */

@@ -158,7 +158,7 @@ export const notTakenBack = (
   code: 'out_of_sync',
   message: isOutOfReach
     ? `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) may rest there, and the broker no longer tells. ` +
-      'Look there, cancel it by hand if it rests, and record on its own page what became of it; then send the order again.'
+      'Check there, cancel it by hand if it rests, and record on its own page what became of it; then send the order again.'
     : `Nothing was sent to ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) still rests there, and the broker has not confirmed ` +
       'that it is cancelled. Send the order again once it has ended; after ten minutes you can record on its own page what became of it.',
 });

@@ -166,7 +166,7 @@ const LOOKED_AT = 20;
 const IN_VAIN = new Set(['rejected', 'failed', 'cancelled', 'expired']);
 const hasPassed = ({ outcome, order_status }: Schemas['SignalSummary']): boolean =>
   outcome !== 'refused' && !IN_VAIN.has(order_status ?? '');
-/** Refused ones are no change of an order: they are asked for. */
+/** They come with the stream; whoever waits for the first one does not depend on it. */
 const ASK_MS = 2_000;
 /** What becomes of it comes by the stream, which may be away. */
 const SEEN_MS = 10_000;
