@@ -22,7 +22,7 @@ export const entryRests: Scene = (stage) => waits(stage, 0.03);
 /** The first one is `replaced`. */
 export const entryMoved: Scene = (stage) => waits(stage, 0.02);
 
-export const entryTakenBack: Scene = (stage) =>
+const entryTakenBack: Scene = (stage) =>
   signal(stage, 'stops', plain(stage, { action: 'cancel', symbol: SYMBOL, cancel_id: 'Dip' }));
 
 /** The price comes to it: what is filled is protected from its first fill on, and closed a moment later. */
