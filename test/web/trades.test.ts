@@ -82,7 +82,10 @@ await onStage('Trades', async ({ stage, visitor, page, open }) => {
       .click();
     await page.waitForURL('**/trades/*-*');
     await heading
-      .filter({ hasText: /^[+−][\d.]+ USD after fees: long 10 BTCUSDT for \d+ (s|min), closed by a signal$/ })
+      .filter({
+        hasText:
+          /^[+−][\d.]+ USD after fees: long 10 BTCUSDT for (?:under )?\d+ (s|min), closed by a signal$/,
+      })
       .waitFor();
     const fills = page
       .getByRole('table')
@@ -108,10 +111,7 @@ await onStage('Trades', async ({ stage, visitor, page, open }) => {
     await heading.filter({ hasText: 'of 10 trades won' }).waitFor();
     await page.getByLabel('Strategy', { exact: true }).selectOption('');
     await heading.filter({ hasText: 'of 21 trades won' }).waitFor();
-    await page
-      .getByRole('link', { name: /: [+−][\d.,]+, 2\d? trades?$|, 21 trades$/ })
-      .first()
-      .click();
+    await page.getByRole('link', { name: /2026.* 21 trades$/ }).click();
     await page.waitForURL(/trades\?from=[\d-]+&to=[\d-]+$/);
     await heading.filter({ hasText: /USD on \d+ \w+ \d{4}: 13 of 21/ }).waitFor();
     await page.getByRole('link', { name: 'all', exact: true }).click();
