@@ -282,11 +282,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: reading.performance },
-    trades: {
-      readTrades: reading.trades,
-      readTradesSummary: reading.tradesSummary,
-      readTrade: reading.trade,
-    },
+    trades: reading,
     overview: { readOverview: reading.overview },
     look: { lookNow: bind(lookNow), cancelOrder: bind(cancelOrder) },
     settle: { settleOrder: bind(settleOrder) },

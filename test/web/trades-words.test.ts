@@ -78,7 +78,7 @@ describe('The heading', () => {
 test('how long a trade was held is said in two units at most', () => {
   const words = [900, 59_000, 60_000, 12 * 60_000, HOUR, 3 * HOUR + 12 * 60_000, 48 * HOUR, 52 * HOUR];
   assert.deepEqual(words.map(heldInWords), [
-    ...['0 s', '59 s', '1 min', '12 min', '1 h', '3 h 12 min', '2 days', '2 days 4 h'],
+    ...['under 1 s', '59 s', '1 min', '12 min', '1 h', '3 h 12 min', '2 days', '2 days 4 h'],
   ]);
 });
 

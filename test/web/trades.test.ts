@@ -82,7 +82,10 @@ await onStage('Trades', async ({ stage, visitor, page, open }) => {
       .click();
     await page.waitForURL('**/trades/*-*');
     await heading
-      .filter({ hasText: /^[+−][\d.]+ USD after fees: long 10 BTCUSDT for \d+ (s|min), closed by a signal$/ })
+      .filter({
+        hasText:
+          /^[+−][\d.]+ USD after fees: long 10 BTCUSDT for (?:under )?\d+ (s|min), closed by a signal$/,
+      })
       .waitFor();
     const fills = page
       .getByRole('table')
@@ -103,20 +106,17 @@ await onStage('Trades', async ({ stage, visitor, page, open }) => {
 
   test('filters stand in the address: a strategy, what closed it, a day of the calendar', async () => {
     await open('/trades');
-    await page.getByLabel('Strategy').selectOption('Pullback');
+    await page.getByLabel('Strategy', { exact: true }).selectOption('Pullback');
     await page.waitForURL('**/trades?strategy=Pullback');
     await heading.filter({ hasText: 'of 10 trades won' }).waitFor();
-    await page.getByLabel('Strategy').selectOption('');
+    await page.getByLabel('Strategy', { exact: true }).selectOption('');
     await heading.filter({ hasText: 'of 21 trades won' }).waitFor();
-    await page
-      .getByRole('link', { name: /: [+−][\d.,]+, 2\d? trades?$|, 21 trades$/ })
-      .first()
-      .click();
+    await page.getByRole('link', { name: /2026.* 21 trades$/ }).click();
     await page.waitForURL(/trades\?from=[\d-]+&to=[\d-]+$/);
     await heading.filter({ hasText: /USD on \d+ \w+ \d{4}: 13 of 21/ }).waitFor();
     await page.getByRole('link', { name: 'all', exact: true }).click();
     await heading.filter({ hasText: 'since the beginning' }).waitFor();
-    await page.getByLabel('From').fill('2026-01-02');
+    await page.getByLabel('From', { exact: true }).fill('2026-01-02');
     await page.waitForURL(/from=2026-01-02/);
   });
 

@@ -17,9 +17,9 @@ import { Trade, TradeStory, TradesSummary } from '../schemas/trade-answers.ts';
 import { asTimestamp } from './trading.ts';
 
 export interface TradesRoutes {
-  readonly readTrades: ListReader<[user: UserId, page: PageRequest & { readonly filter: TradesFilter }]>;
-  readonly readTradesSummary: JsonReader<[user: UserId, request: TradesFilter & { readonly zone: string }]>;
-  readonly readTrade: Reader<[user: UserId, id: string], object>;
+  readonly trades: ListReader<[user: UserId, page: PageRequest & { readonly filter: TradesFilter }]>;
+  readonly tradesSummary: JsonReader<[user: UserId, request: TradesFilter & { readonly zone: string }]>;
+  readonly trade: Reader<[user: UserId, id: string], object>;
 }
 
 /** Each page of a CSV counts all orders anew, so that it has many rows. */
@@ -52,8 +52,8 @@ export function tradesRoutes(server: FastifyInstance, deps: TradesRoutes): void 
       const filter = filterOf(request.query);
       const user = request.caller.user.id;
       const page = pageOf(request.query, isTradeId);
-      if (!wantsCsv(request)) return deps.readTrades.asJson(user, { filter, ...page });
-      const read = (next: PageRequest) => deps.readTrades.asCsv(user, { filter, ...next });
+      if (!wantsCsv(request)) return deps.trades.asJson(user, { filter, ...page });
+      const read = (next: PageRequest) => deps.trades.asCsv(user, { filter, ...next });
       return sendList(request, reply, TRADES_CSV, read, ROWS_AT_ONCE);
     },
   );
@@ -80,7 +80,7 @@ export function tradesRoutes(server: FastifyInstance, deps: TradesRoutes): void 
       const { tz: zone = 'UTC' } = request.query;
       if (!isTimezone(zone))
         throw new RequestInvalid('"tz" must be the name of a time zone, such as Europe/Berlin.');
-      return deps.readTradesSummary.asJson(request.caller.user.id, { ...filterOf(request.query), zone });
+      return deps.tradesSummary.asJson(request.caller.user.id, { ...filterOf(request.query), zone });
     },
   );
 
@@ -102,7 +102,7 @@ export function tradesRoutes(server: FastifyInstance, deps: TradesRoutes): void 
       },
     },
     async (request, reply) =>
-      answer(request, reply, await deps.readTrade.asValue(request.caller.user.id, request.params.id)),
+      answer(request, reply, await deps.trade.asValue(request.caller.user.id, request.params.id)),
   );
 }
 

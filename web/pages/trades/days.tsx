@@ -66,18 +66,18 @@ function Day({
   readonly day: CalendarDay;
   readonly asked: Asked;
 }) {
-  if (!sum) return <small>{name}</small>;
-  const said = `${longDay(day)}: ${money(sum.profit)}, ${counted(sum.trades, 'trade')}`;
+  const [, ...rest] = longDay(day).split(name);
+  const date = (
+    <small>
+      {name}
+      <span className="unseen">{rest.join(name)} </span>
+    </small>
+  );
+  if (!sum) return date;
   return (
-    <Link
-      to="/trades"
-      search={searchOf({ ...asked, from: day, to: day })}
-      aria-label={said}
-      className={styles.day}
-    >
-      <small>{name}</small>
-      <span className={styles.exact}>{money(sum.profit)}</span>
-      <span className={styles.brief}>{money(sum.profit).replace(/\.\d+$/, '')}</span>
+    <Link to="/trades" search={searchOf({ ...asked, from: day, to: day })} className={styles.day}>
+      {date} <span className={styles.exact}>{money(sum.profit)}</span>
+      <span className={styles.brief}>{money(sum.profit).replace(/\.\d+$/, '')}</span>{' '}
       <small className={styles.count}>{counted(sum.trades, 'trade')}</small>
       <i
         className={sum.profit < 0 ? `${styles.bar} ${styles.hollow}` : styles.bar}

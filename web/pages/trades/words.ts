@@ -10,9 +10,10 @@ export type Summary = Schemas['TradesSummary'];
 export type Trade = Schemas['Trade'];
 export type Fill = Schemas['TradeFill'];
 
-/** `3 h 12 min`, `58 s`, `2 days 4 h`. */
+/** `3 h 12 min`, `58 s`, `under 1 s`, `2 days 4 h`. */
 export function heldInWords(ms: number): string {
   const seconds = Math.floor(ms / 1000);
+  if (seconds === 0) return 'under 1 s';
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min`;
