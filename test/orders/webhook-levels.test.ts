@@ -391,6 +391,25 @@ describe('level 4: a signal that was received before', () => {
     assert.equal((await lastAudit(world, trader)).metadata.payload_hash, fingerprintOf(trader, signal));
   });
 
+  test('a refusal that could not be written down is no decision: sent again, the signal trades', async (t) => {
+    let isFull = false;
+    const full = (opened: Db): Db => ({
+      ...opened,
+      commit: (unit) =>
+        isFull ? Promise.reject(new DatabaseUnavailable('the disk is full')) : opened.commit(unit),
+    });
+    const world = await openWorld(t, { db: full });
+    const trader = await world.makeTrader();
+    const account = `/trading/accounts/${trader.account.id}`;
+    await world.as(trader, 'POST', `${account}/halt`, { flatten: false });
+    const signal = world.signal(trader);
+    isFull = true;
+    assert.equal(codeOf(await world.webhook(trader, signal)), 'database_unavailable');
+    isFull = false;
+    await world.as(trader, 'POST', `${account}/resume`);
+    assert.equal((await world.webhook(trader, signal)).status, 200);
+  });
+
   test('no replay of an accepted signal trades, at any moment of its age, in any spelling', async (t) => {
     const clock = settableClock();
     const world = await openWorld(t, { clock, env: { RATE_LIMIT_REQUESTS: '100000' } });

@@ -14,6 +14,7 @@ import { type RequestContext, storable } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { Lock } from './judge-message.ts';
+import type { Attempt } from './once.ts';
 
 interface Arrival {
   readonly body: Uint8Array | null;
