@@ -224,6 +224,9 @@ function stopIn({ wish }: OrderRow): 'wanted' | 'none' | null {
 /** What was added a moment ago may not be in the quantity of a stop that takes another's place; how long that may be so is judged apart. */
 const KNOWN_MS = 1_000;
 
+/** What an entry asks for is taken in once its order has ended. */
+const TAKEN_IN_MS = 1_000;
+
 interface Place {
   readonly account: string;
   readonly symbol: string;
@@ -352,7 +355,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
         (word) =>
           (word.side ?? side) === side &&
           word.at <= stop.at &&
-          (word.at >= last.at || word.endedAt >= last.at),
+          (word.at >= last.at || word.endedAt + TAKEN_IN_MS >= last.at),
       );
     if (looser && !isSaid)
       life.loosened.push(
