@@ -225,7 +225,7 @@ function stopIn({ wish }: OrderRow): 'wanted' | 'none' | null {
 const KNOWN_MS = 1_000;
 
 /** What an entry asks for is taken in once its order has ended. */
-const TAKEN_IN_MS = 1_000;
+const TAKEN_IN_MS = 100;
 
 interface Place {
   readonly account: string;
