@@ -138,13 +138,13 @@ describe('a signal to a group', () => {
         [
           {},
           { symbols: { 'BTCUSDT.P': 'ETHUSDT' }, factor: 0.5 },
-          { symbols: { BTCUSDT: 'AAPL' }, factor: 2 },
+          { symbols: { BTCUSDT: 'SOLUSDT' }, factor: 2 },
         ][index] ?? {},
     });
     const { body } = await send({ symbol: 'BTCUSDT.P', quantity: 3 });
     assert.deepEqual(
       body.members.map(({ order }) => order?.symbol),
-      ['BTCUSDT.P', 'ETHUSDT', 'AAPL'],
+      ['BTCUSDT.P', 'ETHUSDT', 'SOLUSDT'],
     );
     assert.deepEqual(
       body.members.map(({ order }) => order?.fill_quantity),
