@@ -111,6 +111,8 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   const layout = parcels(kept.protection, held, {
     ...facts,
     reserves: able.reserves,
+    // A stop of more than is held does no harm, but where it reserves what it would close.
+    stopped: able.reserves ? held : (facts.held?.most ?? held),
     isOut: isOut(kept, facts, rules),
   });
   const next = able.reserves

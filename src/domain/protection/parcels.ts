@@ -27,6 +27,8 @@ export interface Terms {
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
   readonly reserves: boolean;
+  /** What a stop that reserves nothing is for; absent: what is held. */
+  readonly stopped?: Decimal;
   /** Targets that cannot stand now: what they would close is the stop's. */
   isOut?(level: number): boolean;
 }
@@ -36,11 +38,11 @@ const PERCENT = decimal('0.01');
 
 export function parcels(protection: Protection, held: Decimal, terms: Terms): readonly Parcel[] {
   if (!isPositive(held)) return [];
-  const { isOut = () => false, reserves } = terms;
+  const { isOut = () => false, reserves, stopped = held } = terms;
   const price = protection.stop?.price ?? null;
   const targets = targetParcels(protection, held, terms).filter(({ level }) => !isOut(level));
   const parts = targets.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  const rest = reserves ? subtract(held, parts) : held;
+  const rest = reserves ? subtract(held, parts) : stopped;
   return [
     ...(price === null || !isPositive(rest) ? [] : [{ level: 0, quantity: rest, limit: null, stop: price }]),
     ...targets.map((target) => ({ ...target, stop: reserves ? price : null })),

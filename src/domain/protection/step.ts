@@ -49,6 +49,8 @@ export interface Fate {
 export interface Held {
   /** On the protected side; zero where the other one is held. */
   readonly quantity: Decimal;
+  /** Or what our own fills make of it, where that is more: what was added may not be shown yet. */
+  readonly most: Decimal;
   /** It is what our own fills make of it, or they say nothing. */
   readonly isAgreed: boolean;
 }

@@ -245,9 +245,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const shown = onSide(await line.position(instrument));
     const expected = ourCount();
     const isAgreed = agrees({ quantity: shown, expected });
-    // What was added may not be shown yet. A stop of more than is held does no harm, but where it reserves what it would close.
-    const isMore = sign(shown) > 0 && !line.capabilities.reserves;
-    return { quantity: isMore ? larger(shown, expected ?? ZERO) : shown, isAgreed };
+    return { quantity: shown, most: larger(shown, expected ?? ZERO), isAgreed };
   }
 
   /** What our own fills make of this side; null: they say nothing. Of the other side nothing is this one's: whoever says so agrees that it is gone. */
