@@ -134,7 +134,7 @@ test('the address asks the API for all that it filters by, today unless it says 
   assert.deepEqual(queryOf(filters, MIDNIGHT), {
     trading_account_id: 'a',
     outcome: 'rejected',
-    symbol: 'ES1!',
+    instrument: 'ES1!',
     from: '2026-11-12T00:00:00.000Z',
   });
   assert.equal(fromOf({ time: 'all' }, MIDNIGHT), null);
