@@ -18,9 +18,14 @@ const OTHERS = [
 
 /** Each page's code has come, though only one page was opened. */
 const isHere = (page: Page, name: string) =>
-  page.waitForFunction(
-    `performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && name.includes('/static/${name}-'))`,
-  );
+  page.evaluate(`new Promise((resolve) => {
+    const isLoaded = ({ name, responseEnd }) => responseEnd > 0 && name.includes('/static/${name}-');
+    new PerformanceObserver((list, observer) => {
+      if (!list.getEntries().some(isLoaded)) return;
+      observer.disconnect();
+      resolve();
+    }).observe({ type: 'resource', buffered: true });
+  })`);
 /** A page that was loaded anew has forgotten it. */
 const KEEP = 'window.isKept = true';
 const isKept = (page: Page) => page.evaluate('window.isKept === true');
