@@ -74,6 +74,8 @@ interface ModelStop {
   /** Questions until it is shown. */
   hiddenFor: number;
   triggeredAt?: Timestamp;
+  /** Where it is known by no target. */
+  readonly placedAt?: number;
   /** Questions until what became of it is told. */
   untoldFor: number;
   /** Questions until it leaves, once that was asked for; null: it was not. */
@@ -259,7 +261,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
     const id = ways.names === 'ours' ? stop.clientOrderId : null;
     const made: ModelStop = {
       ...{ id, ref, price: stop.price, quantity, status: 'standing', order: null, beside: null, hiddenFor },
-      ...{ untoldFor: 0, leavesIn: null },
+      ...{ untoldFor: 0, leavesIn: null, placedAt: now() },
     };
     stops.push(made);
     return { outcome: 'accepted', clientOrderId: stop.clientOrderId, brokerRef: refOf(made) };
@@ -380,7 +382,10 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
                 ? // One that stands at this price, whoever set it; else the last one that triggered, whatever its price was by then.
                   (standing().find((each) => !replacedAt && each.hiddenFor <= 0 && each.price === at) ??
                   triggeredSince(sentAt, replacedAt ?? null, recorded))
-                : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
+                : ways.names === 'theirs' && brokerRef === null
+                  ? // The first of its shape since it was sent: those after it are another's.
+                    stops.find((each) => each.price === at && (each.placedAt ?? 0) >= millis(sentAt))
+                  : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
             if (stop.status !== 'standing' && stop.untoldFor-- > 0) return null;
             return {
