@@ -166,6 +166,9 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       return sign(still) === 0 ? null : `is filled with ${filled}, and left ${still}`;
     }
     if (taken.length > 0 || isRefused) return null;
+    // When it was sent there was nothing to close on its way to the target: what came since is a later order's.
+    const planned = row.position_before === null ? null : excessOf(intent, decimal(row.position_before));
+    if (intent.target && planned === ZERO && legs.some(({ leg }) => leg === 'entry')) return null;
     // What it had to close was closed before its entry was sent.
     if (isEntry && legs.some(({ leg, client_order_id: id }) => leg === 'entry' && atExchange.has(id)))
       return null;

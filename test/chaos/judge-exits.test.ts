@@ -48,6 +48,8 @@ interface Story {
   readonly intent?: OrderIntent;
   readonly status: OrderRow['status'];
   readonly code?: string;
+  /** What was held when it was planned. */
+  readonly before?: string;
   /** After the start, in ms. */
   readonly endsAfter?: number;
   /** What is held from when on, in ms after the start. */
@@ -91,7 +93,8 @@ function ledgerOf({ held = [], looks = [], taken, request, denials = [] }: Story
 }
 
 function problemsOf(story: Story): readonly string[] {
-  const { intent = CLOSE, status, code, endsAfter = 1_000, leg, jumps = [], haltedUntil } = story;
+  const { intent = CLOSE, status, code, before = null, endsAfter = 1_000 } = story;
+  const { leg, jumps = [], haltedUntil } = story;
   const row = {
     order_id: 'o1',
     source: 'webhook',
@@ -101,6 +104,7 @@ function problemsOf(story: Story): readonly string[] {
     intent: JSON.stringify(intent),
     quantity: '1',
     status,
+    position_before: before,
     error: code === undefined ? null : JSON.stringify({ code, message: '' }),
     submitted_at: timestamp(START),
     deadline_at: timestamp(START + DEADLINE_MS),
@@ -193,6 +197,14 @@ describe('the judge lets an exit end', () => {
       held: HELD_BEFORE,
       haltedUntil: 500,
     },
+    'that had nothing to close when its entry was sent': {
+      intent: towards('-1'),
+      status: 'expired',
+      code: 'expired',
+      before: '0',
+      leg: { leg: 'entry', client_order_id: 'fe1', status: 'expired' },
+      held: [[500, '1']],
+    },
     'by credentials that are refused for good': {
       status: 'failed',
       code: 'credentials_rejected',
@@ -209,6 +221,18 @@ describe('the judge lets an exit end', () => {
 
 describe('the judge notices an exit', () => {
   for (const [how, story, words] of [
+    [
+      'on the way to a target that is given up, and that had something to close',
+      {
+        intent: towards('-1'),
+        status: 'expired',
+        code: 'expired',
+        before: '1',
+        leg: { leg: 'entry', client_order_id: 'fe1', status: 'expired' },
+        held: HELD_BEFORE,
+      },
+      /was given up/,
+    ],
     [
       'that finds nothing to close, and something is held',
       { status: 'rejected', code: 'no_position', held: HELD_BEFORE, looks: [900] },

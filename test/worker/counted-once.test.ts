@@ -4,7 +4,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
-import { decimal } from '../../src/domain/decimal.ts';
+import { decimal, ZERO } from '../../src/domain/decimal.ts';
+import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { heldAfter } from '../../src/domain/orders/expected.ts';
+import type { LegStatus, Order } from '../../src/domain/orders/order.ts';
+import { openTrades } from '../../src/worker/lane/trades.ts';
+import { legOfThree } from '../domain/legs.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
 import { type ScriptedBroker, scriptedBroker } from './scripted-broker.ts';
 
@@ -108,5 +113,48 @@ describe('What an account is expected to hold', () => {
     ]);
     const last = await world.send(trader, { action: 'long_entry', quantity: 1 });
     assert.equal(await before(world, trader, last.body.order_id), 2);
+  });
+
+  describe('of what went to the market and is in doubt for longer than positions lag', () => {
+    const lagMs = 30_000;
+    const start = Date.parse('2026-07-15T19:00:00Z');
+    const legAt = (name: string, side: 'buy' | 'sell', status: LegStatus, filled: number | null) => ({
+      ...legOfThree(side === 'buy' ? 'entry' : 'exit', status),
+      clientOrderId: name as ClientOrderId,
+      side,
+      quantity: decimal(1),
+      fillQuantity: filled === null ? null : decimal(filled),
+      sentAt: timestamp(start),
+      filledAt: null,
+    });
+    const symbol = legAt('', 'buy', 'planned', null).instrument ?? '';
+
+    test('is counted once, however late it is learnt', () => {
+      let now = start;
+      const trades = openTrades({ now: () => now, lagMs });
+      trades.agreed(symbol, ZERO, []);
+      trades.seen(legAt('first', 'buy', 'filled', 1));
+      now += 60_000;
+      trades.agreed(symbol, ZERO, [{ leg: legAt('doubtful', 'sell', 'unknown', null) }]);
+      trades.seen(legAt('second', 'buy', 'filled', 1));
+      trades.seen(legAt('doubtful', 'sell', 'filled', 1));
+      assert.equal(trades.expected(symbol), decimal(1));
+    });
+
+    test('is a fill of now, where it may have waited for its price', () => {
+      const trades = openTrades({ now: () => start + 60_000, lagMs });
+      const waits = { priced: {} } as Order;
+      trades.agreed(symbol, ZERO, [{ leg: legAt('waits', 'buy', 'unknown', null), order: waits }]);
+      trades.seen(legAt('waits', 'buy', 'filled', 1));
+      assert.equal(trades.expected(symbol), decimal(1));
+    });
+
+    test('is nothing, where it ended without a fill', () => {
+      const doubtful = legAt('doubtful', 'sell', 'expired', null);
+      const planned = { symbol, positionBefore: decimal(1), legs: [legAt('next', 'buy', 'filled', 1)] };
+      const next = { ...planned, counted: { doubtful: decimal(1) } } as unknown as Order;
+      const earlier = { symbol, positionBefore: decimal(1), legs: [doubtful] } as unknown as Order;
+      assert.equal(heldAfter([next, earlier]).get(symbol), decimal(2));
+    });
   });
 });

@@ -29,6 +29,19 @@ type Filled = Pick<Leg, 'clientOrderId' | 'side' | 'fillQuantity'>;
 const filledOf = ({ fillQuantity }: Filled): Decimal => fillQuantity ?? ZERO;
 
 /**
+ * How much of an open leg is in a position that is believed now. What went to the market and has been in doubt for longer than a
+ * position lags is in it, as far as it was filled at all: whoever learns of that fill later does not count it once more.
+ */
+export function countedIn(
+  { leg, order }: { readonly leg: Leg; readonly order?: Pick<Order, 'priced'> },
+  now: number,
+  lagMs: number,
+): Decimal {
+  const isDoubtful = leg.status === 'unknown' && leg.sentAt !== null && now - millis(leg.sentAt) > lagMs;
+  return isDoubtful && !order?.priced ? leg.quantity : filledOf(leg);
+}
+
+/**
  * The broker's position agrees with what was expected, or is believed. The fills of these legs are in it. It stays in force for
  * as long as before: a replica may agree by chance, with the moment before two fills that undo each other.
  */
@@ -137,6 +150,7 @@ export function heldAfter(orders: readonly Order[]): Map<string, Decimal> {
     const since = Object.entries(order.counted ?? {}).map(([id, was]) => {
       const leg = legs.get(id as ClientOrderId);
       const more = leg ? subtract(filledOf(leg), was) : ZERO;
+      if (sign(more) <= 0) return ZERO;
       return leg?.side === 'sell' ? negate(more) : more;
     });
     const after = since.reduce(add, positionAfter(order) ?? ZERO);

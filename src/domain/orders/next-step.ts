@@ -349,7 +349,7 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
     return end(moveTo(order, 'rejected', { error: turned(order, heldInAll(position.held)) }));
   // What it was planned on was no longer so.
   if (heldOn(position.held, against) === ZERO)
-    return sendNext(onWhatStands(order, facts), entry, facts, rules);
+    return sendNext(onWhatStands(order, facts, rules), entry, facts, rules);
   return close.status === 'cancelled' || close.status === 'failed'
     ? end(aborted(order, error))
     : begin(order, facts, rules);

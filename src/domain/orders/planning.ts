@@ -2,7 +2,7 @@
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
 import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
-import { agrees } from './expected.ts';
+import { agrees, countedIn } from './expected.ts';
 import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
 import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
@@ -65,17 +65,21 @@ export function plan(
       quantity,
     };
   });
-  const next: Order = { ...onWhatStands(order, facts), legs: [...sent, ...numbered], awaitsRest: false };
+  const next: Order = {
+    ...onWhatStands(order, facts, rules),
+    legs: [...sent, ...numbered],
+    awaitsRest: false,
+  };
   const closes = next.legs.some(({ leg }) => leg === 'exit');
   const opens = next.legs.some(({ leg }) => leg === 'entry');
   return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
 }
 
 /** So that what it says was held before, with its own fills, is what is held now; by our own fills, where the broker's word is another. */
-export const onWhatStands = (order: Order, facts: Facts): Order => ({
+export const onWhatStands = (order: Order, facts: Facts, { lagMs }: Pick<Rules, 'lagMs'>): Order => ({
   ...order,
   positionBefore: subtract(standing(facts), signedFillsOf(order.legs)),
-  counted: facts.others.length > 0 ? countedIn(facts) : undefined,
+  counted: facts.others.length > 0 ? countedOf(facts, lagMs) : undefined,
 });
 
 const standing = ({ position }: Facts): Decimal =>
@@ -86,8 +90,8 @@ const standing = ({ position }: Facts): Decimal =>
     })),
   );
 
-const countedIn = ({ others }: Facts): Order['counted'] =>
-  Object.fromEntries(others.map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
+const countedOf = ({ others, now }: Facts, lagMs: number): Order['counted'] =>
+  Object.fromEntries(others.map((other) => [other.leg.clientOrderId, countedIn(other, now, lagMs)]));
 
 /** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {

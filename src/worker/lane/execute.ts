@@ -323,8 +323,9 @@ export async function executeOrder(
       const { held, isStill } = await readHeld(reading, tradable().all);
       for (const each of held)
         if (agrees(each) && isStill(each)) {
-          const there = open.map(({ leg }) => leg).filter(({ instrument }) => instrument === each.instrument);
-          trades.agreed(each.instrument, each.quantity, [...there, ...current.legs]);
+          const there = open.filter(({ instrument }) => instrument === each.instrument);
+          const own = current.legs.map((leg) => ({ leg, order: current }));
+          trades.agreed(each.instrument, each.quantity, [...there, ...own]);
           // By our own exit, and not by one answer.
           const isOver = each.quantity === ZERO && each.expected === ZERO && there.length === 0;
           if (isOver && each.instrument !== tradable().meant) deps.forgetMonth(current, each.instrument);

@@ -3,14 +3,22 @@
 
 import { type Decimal, sign } from '../../domain/decimal.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
-import { agreedOn, expectedOf, type Known, knownFrom, withFill } from '../../domain/orders/expected.ts';
+import {
+  agreedOn,
+  countedIn,
+  expectedOf,
+  type Known,
+  knownFrom,
+  withFill,
+} from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg, type Side } from '../../domain/orders/order.ts';
+import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import type { WorkerOrders } from '../orders.ts';
 
 /** Of one account and mode. */
 export interface Trades {
   /** The broker's position agrees with what was expected, or is believed. The fills of these legs are in it, as far as they are known. */
-  agreed(instrument: string, position: Decimal, open: readonly Leg[]): void;
+  agreed(instrument: string, position: Decimal, open: readonly Pick<OtherLeg, 'leg' | 'order'>[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Pick<Leg, 'clientOrderId' | 'instrument' | 'side' | 'fillQuantity'>): void;
   /** As its own execution left it: whether it has ended need not be asked for. */
@@ -44,7 +52,8 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
   };
   return {
     agreed(instrument, position, open) {
-      change(instrument, agreedOn(position, known.get(instrument), open));
+      const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
+      change(instrument, agreedOn(position, known.get(instrument), legs));
     },
     seen,
     executed(order) {
