@@ -35,6 +35,16 @@ const ROOMS_ARE_KEPT = `new Promise((resolve) => {
 const delayOf = (path: string): number =>
   [...path].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % SLOWEST_MS, 7);
 
+interface Shift {
+  readonly value: number;
+  readonly what: readonly string[];
+}
+
+const assertStill = (shifted: readonly Shift[]) => {
+  const sum = shifted.reduce((all, { value }) => all + value, 0);
+  assert.ok(sum < MOST, `${sum.toFixed(3)}: ${JSON.stringify(shifted, null, 2)}`);
+};
+
 async function answerLate(route: Route): Promise<void> {
   const request = route.request();
   if (request.resourceType() === 'fetch') await sleep(delayOf(new URL(request.url()).pathname));
@@ -50,6 +60,12 @@ await onStage('when answers are slow', async ({ stage, visitor, page, open }) =>
   await logIn(page, stage);
   await visitor.settled();
   await page.addInitScript(NOTE_SHIFTS);
+  const openLate = async (path: string): Promise<Shift[]> => {
+    await page.route('**/*', answerLate);
+    await open(path);
+    await page.unrouteAll({ behavior: 'wait' });
+    return page.evaluate('shifted');
+  };
 
   for (const [width, paths] of Object.entries(PAGES))
     for (const path of paths)
@@ -58,11 +74,16 @@ await onStage('when answers are slow', async ({ stage, visitor, page, open }) =>
         // Whoever was here before finds the room that was needed then.
         await open(path);
         await page.evaluate(ROOMS_ARE_KEPT);
-        await page.route('**/*', answerLate);
-        await open(path);
-        await page.unrouteAll({ behavior: 'wait' });
-        const shifted = (await page.evaluate('shifted')) as { value: number; what: string[] }[];
-        const sum = shifted.reduce((all, { value }) => all + value, 0);
-        assert.ok(sum < MOST, `${sum.toFixed(3)}: ${JSON.stringify(shifted, null, 2)}`);
+        assertStill(await openLate(path));
       });
+
+  test('a window that was made narrower, and left, stays where it is when it is wide again', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await open('/');
+    await page.evaluate(ROOMS_ARE_KEPT);
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.goto('about:blank');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    assertStill(await openLate('/'));
+  });
 });

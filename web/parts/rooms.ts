@@ -22,17 +22,20 @@ export function useRooms(main: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const place = main.current;
     if (!place || OF_ONE.test(pathname)) return;
-    return keepRooms(place, queries, `${pathname} ${innerWidth}`);
+    return keepRooms(place, queries, pathname);
   }, [main, queries, pathname]);
 }
 
-function keepRooms(place: HTMLElement, queries: QueryClient, name: string): () => void {
-  const rooms = read()[name] ?? [];
+function keepRooms(place: HTMLElement, queries: QueryClient, pathname: string): () => void {
+  // A window is made wider and narrower while the page is in it: the rooms belong to the width that it has then.
+  const name = () => `${pathname} ${innerWidth}`;
+  const all = read();
   const cache = queries.getQueryCache();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isSettled = false;
 
   const give = () => {
+    const rooms = all[name()] ?? [];
     const nth = new Map<string, number>();
     for (const part of partsOf(place)) {
       const kind = kindOf(part);
@@ -42,11 +45,16 @@ function keepRooms(place: HTMLElement, queries: QueryClient, name: string): () =
       part.style.minHeight = height === undefined ? '' : `${height}px`;
     }
   };
-  const note = () => isSettled && keep(name, measured(place));
-  const settle = () => {
-    isSettled = true;
+  const note = () => isSettled && keep(name(), measured(place));
+  const letGo = () => {
+    clearTimeout(timer);
     observer.disconnect();
     unsubscribe();
+    removeEventListener('resize', give);
+  };
+  const settle = () => {
+    isSettled = true;
+    letGo();
     for (const part of partsOf(place)) part.style.minHeight = '';
     note();
   };
@@ -61,13 +69,12 @@ function keepRooms(place: HTMLElement, queries: QueryClient, name: string): () =
   const observer = new MutationObserver(give);
   const unsubscribe = cache.subscribe(look);
   observer.observe(place, { childList: true, subtree: true });
+  addEventListener('resize', give);
   addEventListener('pagehide', note);
   give();
   look();
   return () => {
-    clearTimeout(timer);
-    observer.disconnect();
-    unsubscribe();
+    letGo();
     removeEventListener('pagehide', note);
   };
 }
