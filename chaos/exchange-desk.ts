@@ -95,10 +95,10 @@ export interface DeskOptions {
   /** Each time that something is written of orders. */
   onChange(account: AccountId, orders: readonly PaperOrder[]): void;
   /** In the engine's units, of the engine's listings. */
-  readonly stepOf: (listing: string) => Decimal | undefined;
+  readonly partStepOf: (listing: string) => Decimal | undefined;
 }
 
-export async function openDesk({ file, pause, traits: usual, manners, stepOf, onChange }: DeskOptions) {
+export async function openDesk({ file, pause, traits: usual, manners, partStepOf, onChange }: DeskOptions) {
   const db = openSqlite({ file });
   await migrate(db, Date.now());
   await db.script(TABLES);
@@ -134,7 +134,7 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
       clock: { now: Date.now },
       wait: (ms) => waitOnce(() => pause(ms)),
       restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
-      partStep: stepOf,
+      partStep: partStepOf,
       manners: () => mannersOf(id),
       lastPrice: prices.last,
     })({ id, paper: JSON.parse(paper) }, PATIENT);

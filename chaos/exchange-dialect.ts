@@ -276,6 +276,8 @@ export interface Listed {
   /** Both in what the wire counts in. */
   readonly step: Decimal;
   readonly min: Decimal;
+  /** Where an order is filled in parts, each is a multiple of it; as a rule of the step. */
+  readonly part?: Decimal;
   /** The least value of an order that opens; 0: any. */
   readonly minValue: Decimal;
   readonly tick: Decimal;

@@ -303,10 +303,10 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
   };
 }
 
-/** Of what trades behind one of the dialect's markets, in the engine's units. */
-export function stepOf({ markets }: Dialect, listing: string): Decimal | undefined {
+/** Of what parts orders are filled in, of what trades behind one of the dialect's markets, in the engine's units. */
+export function partStepOf({ markets }: Dialect, listing: string): Decimal | undefined {
   const market = markets?.find((each) => each.of === listing && !each.isSuspended);
-  return market && multiply(market.step, market.contractSize);
+  return market && multiply(market.part ?? market.step, market.contractSize);
 }
 
 /** Of prices that are nobody's in particular. */

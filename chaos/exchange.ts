@@ -17,7 +17,7 @@ import { openDesk } from './exchange-desk.ts';
 import type { Answer, Dialect, OrderVisit, OtherVisit, StopVisit } from './exchange-dialect.ts';
 import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
 import { openHands } from './exchange-hands.ts';
-import { openOffice, stepOf } from './exchange-office.ts';
+import { openOffice, partStepOf } from './exchange-office.ts';
 import { NOT_FOUND, paper } from './exchange-paper.ts';
 import { ok, problem } from './exchange-protocol.ts';
 import { openStreams } from './exchange-streams.ts';
@@ -67,7 +67,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     pause,
     traits: dialect.traits,
     manners: dialect.manners,
-    stepOf: (listing) => stepOf(dialect, listing),
+    partStepOf: (listing) => partStepOf(dialect, listing),
     onChange: (account, orders) => streams.changed(account, orders.map(seen)),
   });
   let aheadMs = 0;

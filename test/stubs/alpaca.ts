@@ -42,6 +42,8 @@ const share = (symbol: string, name: string, of: string, step = 0.001): Share =>
   contractSize: decimal(1),
   step: decimal(step),
   min: decimal(step),
+  // Of a whole order whole shares are traded.
+  part: decimal(1),
   minValue: ZERO,
   tick: decimal('0.01'),
   isSuspended: false,

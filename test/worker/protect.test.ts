@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { type BrokerOrderState, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
 import {
   type AccountId,
@@ -545,6 +545,33 @@ describe('what a stop has closed', () => {
     line.position = async () => decimal(5);
     await lived.pass();
     assert.deepEqual([...lived.recorded.values()], [decimal(5)]);
+  });
+});
+
+describe('a stop whose order rests in the market, filled in part', () => {
+  it('is waited for once, and then looked at like the rest: the account has other positions', async () => {
+    const lived = life(WAYS[0] as Ways, wanted(), []);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    assert.ok(line.stops);
+    const order: BrokerOrderState = {
+      ...{ brokerRef: 'o1', status: 'partially_filled', fillQuantity: decimal(3), fillPrice: decimal(89) },
+      ...{ fee: null, reason: null },
+    };
+    line.stops = {
+      ...line.stops,
+      standing: async () => [],
+      find: async () => ({ brokerRef: 's1', status: 'triggered', order, reason: null }),
+    };
+    const looks = async () => {
+      const before = lived.exchange.calls();
+      await lived.pass();
+      return lived.exchange.calls() - before;
+    };
+    assert.ok((await looks()) > 3);
+    lived.later(1_000);
+    assert.equal(await looks(), 1);
   });
 });
 

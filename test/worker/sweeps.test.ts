@@ -159,7 +159,7 @@ describe('Behind a gate that was closed', () => {
     const leaving = await world.makeTrader();
     const entering = await Promise.all(Array.from({ length: 10 }, () => world.makeTrader()));
     broker.give(leaving.account.id, 1);
-    const busy = new BrokerBusy('too many requests', 1_500, 'address');
+    const busy = new BrokerBusy('too many requests', 3_500, 'address');
     broker.script('position', () => Promise.reject(busy), 1);
     const entries = entering.map((trader) => world.send(trader, { action: 'long_entry' }));
     while (broker.count('position') === 0) await pause(5);

@@ -9,6 +9,8 @@ import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
 
 /** What the broker is to show is looked at so often within a pass. */
 export const MOST_WAITS = 6;
+/** What rests in the market after its trigger is not waited for any longer in each pass: the account has other positions. */
+const TRIGGERED_MS = 4_000;
 
 export interface Recognised {
   /** With what was learnt of its legs. */
@@ -181,7 +183,7 @@ function triggered(
   const waiting: ProtectiveLeg = { ...leg, status: 'standing', triggeredAt: since, missingSince: null };
   const isDead = !isOrdered && fills.length === 0 && facts.now - millis(since) >= rules.protectMs;
   if (isDead) return { leg: null, isTaken: false, hasDied: true };
-  if (facts.waits < MOST_WAITS)
+  if (facts.waits < MOST_WAITS && facts.now - millis(since) < TRIGGERED_MS)
     return { do: 'wait', protection: withLeg(protection, leg, waiting), ms: pauseOf(facts) };
   return { leg: waiting, isTaken: false };
 }
