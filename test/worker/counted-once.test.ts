@@ -5,9 +5,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import { decimal, ZERO } from '../../src/domain/decimal.ts';
-import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, type OrderId, timestamp } from '../../src/domain/ids.ts';
 import { heldAfter } from '../../src/domain/orders/expected.ts';
-import type { LegStatus, Order } from '../../src/domain/orders/order.ts';
+import type { Leg, LegStatus, Order } from '../../src/domain/orders/order.ts';
+import { onWhatStands } from '../../src/domain/orders/planning.ts';
+import type { Facts } from '../../src/domain/orders/step.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { legOfThree } from '../domain/legs.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
@@ -147,6 +149,22 @@ describe('What an account is expected to hold', () => {
       trades.agreed(symbol, ZERO, [{ leg: legAt('waits', 'buy', 'unknown', null), order: waits }]);
       trades.seen(legAt('waits', 'buy', 'filled', 1));
       assert.equal(trades.expected(symbol), decimal(1));
+    });
+
+    test('is in what an order is planned on, where it makes the whole difference to what is shown', () => {
+      const doubtful = legAt('doubtful', 'buy', 'unknown', null);
+      const planned = (shown: number) => {
+        const held = [{ instrument: symbol, quantity: decimal(shown), expected: decimal(2) }];
+        const position = { held, readAt: start };
+        const others = [{ orderId: 'o' as OrderId, leg: doubtful }];
+        const facts = { position, others, now: start + 1_000 } as unknown as Facts;
+        const order = { legs: [] as Leg[] } as unknown as Order;
+        const { positionBefore, counted } = onWhatStands(order, facts, { lagMs });
+        return [positionBefore, counted?.[doubtful.clientOrderId]];
+      };
+      assert.deepEqual(planned(3), [decimal(3), decimal(1)]);
+      assert.deepEqual(planned(2), [decimal(2), decimal(0)]);
+      assert.deepEqual(planned(5), [decimal(2), decimal(0)], 'somebody else was there too');
     });
 
     test('is nothing, where it ended without a fill', () => {

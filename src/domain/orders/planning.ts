@@ -1,10 +1,17 @@
 // What to plan: what is held, less what other orders of ours take already, becomes the legs that are to be sent. What was sent
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
-import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
+import { absolute, add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees, countedIn } from './expected.ts';
 import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
-import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
+import {
+  leavesSome,
+  type OtherLeg,
+  othersToAwait,
+  pendingLeg,
+  takeable,
+  withoutOpening,
+} from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
 import { type Holding, heldInAll, planOrder } from './position.ts';
 import type { Facts, Held, Rules } from './step.ts';
@@ -82,16 +89,37 @@ export const onWhatStands = (order: Order, facts: Facts, { lagMs }: Pick<Rules, 
   counted: facts.others.length > 0 ? countedOf(facts, lagMs) : undefined,
 });
 
-const standing = ({ position }: Facts): Decimal =>
+const standing = ({ position, others }: Facts): Decimal =>
   heldInAll(
-    (position?.held ?? []).map(({ instrument, quantity, expected }) => ({
-      instrument,
-      quantity: expected ?? quantity,
+    (position?.held ?? []).map((each) => ({
+      instrument: each.instrument,
+      quantity: each.expected === null || explaining(each, others) ? each.quantity : each.expected,
     })),
   );
 
-const countedOf = ({ others, now }: Facts, lagMs: number): Order['counted'] =>
-  Object.fromEntries(others.map((other) => [other.leg.clientOrderId, countedIn(other, now, lagMs)]));
+/** A leg in doubt that makes the whole difference between what is shown and what our fills come to: it was filled, and is in what is shown. */
+const explaining = (
+  { instrument, quantity, expected }: Held,
+  others: Facts['others'],
+): OtherLeg | undefined =>
+  expected === null || expected === quantity
+    ? undefined
+    : others.find(
+        ({ leg }) =>
+          leg.status === 'unknown' &&
+          leg.instrument === instrument &&
+          subtract(quantity, expected) === signedBy(leg, subtract(leg.quantity, leg.fillQuantity ?? ZERO)),
+      );
+
+function countedOf({ others, position, now }: Facts, lagMs: number): Order['counted'] {
+  const shown = (position?.held ?? []).map((each) => explaining(each, others));
+  return Object.fromEntries(
+    others.map((other) => [
+      other.leg.clientOrderId,
+      shown.includes(other) ? other.leg.quantity : countedIn(other, now, lagMs),
+    ]),
+  );
+}
 
 /** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {
@@ -107,11 +135,11 @@ function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], fact
 const filledOf = (legs: readonly Leg[]): Decimal =>
   legs.reduce<Decimal>((sum, { fillQuantity }) => add(sum, fillQuantity ?? ZERO), ZERO);
 
+const signedBy = ({ side }: Leg, quantity: Decimal): Decimal =>
+  side === 'buy' ? quantity : negate(quantity);
+
 const signedFillsOf = (legs: readonly Leg[]): Decimal =>
-  subtract(
-    filledOf(legs.filter(({ side }) => side === 'buy')),
-    filledOf(legs.filter(({ side }) => side === 'sell')),
-  );
+  legs.reduce<Decimal>((sum, leg) => add(sum, signedBy(leg, leg.fillQuantity ?? ZERO)), ZERO);
 
 const UNSENT = {
   brokerRef: null,
