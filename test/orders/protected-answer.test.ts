@@ -81,12 +81,16 @@ test('once a protected position is closed, the next entry is told of its own wit
   await world.eventually(standing, ({ length }) => length === 0);
   const reads: string[] = [];
   const { all } = StatementSync.prototype;
-  t.mock.method(StatementSync.prototype, 'all', function (this: StatementSync, ...values: never[]) {
-    reads.push(this.sourceSQL);
-    return all.apply(this, values);
-  });
+  t.mock.method(
+    StatementSync.prototype,
+    'all',
+    function (this: StatementSync, ...values: Parameters<typeof all>) {
+      reads.push(this.sourceSQL);
+      return all.apply(this, values);
+    },
+  );
   const { body } = await enter();
-  assert.equal(body.protection.state, 'armed');
+  assert.equal(body.protection?.state, 'armed');
   assert.deepEqual(
     reads.filter((text) => /from protections where trading_account_id/.test(text)),
     [],

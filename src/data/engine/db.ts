@@ -53,6 +53,20 @@ export function join(statements: readonly Statement[], separator: string): State
   return { parts, values };
 }
 
+/** A query with a list in it. Its text is made once for each length, so that an adapter knows it again. */
+export function listQuery<Given>(
+  make: (list: Statement, given: Given) => Statement,
+): (values: readonly SqlValue[], given: Given) => Statement {
+  const texts = new Map<number, readonly string[]>();
+  return (values, given) => {
+    const list = values.map((value) => sql`${value}`);
+    const made = make(join(list, ', '), given);
+    const parts = texts.get(values.length) ?? made.parts;
+    texts.set(values.length, parts);
+    return { ...made, parts };
+  };
+}
+
 const manyRows = new WeakMap<readonly string[], Map<number, readonly string[]>>();
 
 /**
