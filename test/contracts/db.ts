@@ -146,6 +146,45 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       assert.throws(() => inOne([book(randomUUID()), guarded(randomUUID(), '1')]), TypeError);
     });
 
+    test('what inserts do where a row is there already holds for each of those in one', async () => {
+      const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+      const topped = (id: string, cash: string) =>
+        must(
+          'topped',
+          sql`insert into books (book, version, cash) values (${id}, 0, ${cash})
+              on conflict (book) do update set cash = excluded.cash where books.version = 0`,
+        );
+      await db.commit([book(first, '1'), book(second, '2')]);
+      assert.equal(
+        await db.commit([inOne([topped(first, '3'), topped(second, '4'), topped(third, '5')])]),
+        null,
+      );
+      assert.deepEqual([await cashOf(first), await cashOf(second), await cashOf(third)], ['3', '4', '5']);
+      await db.commit([sql`update books set version = 1 where book = ${second}`]);
+      assert.equal(await db.commit([inOne([topped(first, '6'), topped(second, '7')])]), 'topped');
+      assert.deepEqual([await cashOf(first), await cashOf(second)], ['3', '4']);
+    });
+
+    test('a guard of several rows lets its unit pass where it touches all of them', async () => {
+      const [first, second, other] = [randomUUID(), randomUUID(), randomUUID()];
+      await db.commit([book(first), book(second)]);
+      const both = (a: string, b: string) => sql`where book = ${a} or book = ${b}`;
+      const stand = (a: string, b: string) =>
+        must('both', join([sql`select 1 from books `, both(a, b), sql` order by book`], ''), 2);
+      const move = (a: string, b: string) =>
+        must('both', join([sql`update books set version = version + 1 `, both(a, b)], ''), 2);
+      for (const touch of [stand, move]) {
+        const [kept, lost] = [randomUUID(), randomUUID()];
+        // With a neighbour, which another thread may write.
+        const answers = await Promise.all([
+          db.commit([touch(first, second), book(kept)]),
+          db.commit([touch(first, other), book(lost)]),
+        ]);
+        assert.deepEqual(answers, [null, 'both']);
+        assert.deepEqual([await exists(kept), await exists(lost)], [true, false]);
+      }
+    });
+
     test('a guard that selects lets its unit pass where it finds a row, and changes nothing', async () => {
       const [id, other] = [randomUUID(), randomUUID()];
       await db.commit([book(id, '7')]);

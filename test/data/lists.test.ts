@@ -32,7 +32,6 @@ import {
   accountsUnderWay,
   countUnknown,
   ordersUnderWayNow,
-  unsettledOrders,
   usersWithOrdersUnderWay,
 } from '../../src/data/orders/orders.ts';
 import { failedReversals } from '../../src/data/orders/reversals.ts';
@@ -45,6 +44,7 @@ import {
   signalsAround,
   standingAccounts,
 } from '../../src/data/orders/standing.ts';
+import { unsettledOrders } from '../../src/data/orders/unsettled.ts';
 import {
   type AccountId,
   type OrderId,
@@ -250,7 +250,8 @@ for (const [name, open] of [
         ['the count of orders that are unknown', countUnknown],
         ['who has orders under way', (each) => usersWithOrdersUnderWay(each, now)],
         ['which accounts have orders under way', (each) => accountsUnderWay(each, USER)],
-        ['what a worker has to know before it plans', (each) => unsettledOrders(each, USER, MAIN)],
+        ['what a worker has to know before it plans', (each) => unsettledOrders(each, USER, [MAIN])],
+        ['the same of several accounts', (each) => unsettledOrders(each, USER, [MAIN, SMALL])],
       ];
       const PARTIAL =
         /fill_checks_(open|open_of_user|one_running)|order_history_(under_way|unsettled|unknown)/;

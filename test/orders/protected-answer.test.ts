@@ -1,6 +1,7 @@
 // The answer to an entry with a stop: what was made with its fill is told without reading it, and is what is read a moment later.
 
 import assert from 'node:assert/strict';
+import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { withProtection } from '../../src/app/orders/place-order.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
@@ -68,4 +69,30 @@ test('saved once more, an order makes no other one', async (t) => {
   const twice = await save(once);
   assert.deepEqual(twice.protectedAs, once.protectedAs);
   assert.equal((await world.db.all(sql`select id from protections`)).length, 1);
+});
+
+test('once a protected position is closed, the next entry is told of its own without reading it', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 65_000 } } });
+  const standing = () => world.db.all(sql`select id from protections where ended_at is null`);
+  const enter = () => world.send(trader, { stop_loss: 64_000 });
+  assert.equal((await enter()).body.status, 'filled');
+  await world.send(trader, { action: 'sell', order_type: 'exit' });
+  await world.eventually(standing, ({ length }) => length === 0);
+  const reads: string[] = [];
+  const { all } = StatementSync.prototype;
+  t.mock.method(
+    StatementSync.prototype,
+    'all',
+    function (this: StatementSync, ...values: Parameters<typeof all>) {
+      reads.push(this.sourceSQL);
+      return all.apply(this, values);
+    },
+  );
+  const { body } = await enter();
+  assert.equal(body.protection?.state, 'armed');
+  assert.deepEqual(
+    reads.filter((text) => /from protections where trading_account_id/.test(text)),
+    [],
+  );
 });

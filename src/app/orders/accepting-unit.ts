@@ -1,7 +1,7 @@
 // What is committed where orders are accepted: that their accounts are what they were checked against, the orders, what they use up of
 // the day, what they claim besides, and their audit entries. For several accounts at once most of it is one statement for all.
 
-import { accountStands } from '../../data/accounts/account-stands.ts';
+import { accountsStand } from '../../data/accounts/account-stands.ts';
 import { inOne, type Statement } from '../../data/engine/db.ts';
 import { countOrders } from '../../data/orders/limits.ts';
 import { insertOrder } from '../../data/orders/orders.ts';
@@ -71,13 +71,20 @@ export function acceptingUnit(deps: UnitDeps, accepted: readonly Accepted[]): re
   const each = inOneOrder(accepted);
   const now = deps.clock.now();
   return [
-    ...each.map(({ asked }) => accountStands(asked.account)),
+    accountsStand(each.map(({ asked }) => asked.account)),
     inOne(each.map(({ asked, order }) => insertOrder(order, asked.fingerprint))),
     ...counted(deps, each),
-    ...each.flatMap(({ asked, order }) => asked.claims(order.id)),
+    ...together(each.flatMap(({ asked, order }) => asked.claims(order.id))),
     inOne(each.map((one) => audited(one, now))),
   ];
 }
+
+/** What each of them claims by the same insert is one for all. */
+const together = (claims: readonly Statement[]): readonly Statement[] =>
+  claims.length > 1 && claims.every((claim) => isSameInsert(claim, claims[0])) ? [inOne(claims)] : claims;
+
+const isSameInsert = ({ parts }: Statement, first: Statement | undefined): boolean =>
+  parts === first?.parts && /^\s*insert\b/.test(parts[0] ?? '');
 
 /** Of a user's accounts. */
 const inOneOrder = (accepted: readonly Accepted[]): readonly Accepted[] =>

@@ -53,6 +53,22 @@ export const accountStands = ({ id, revision, halted }: Account): Statement =>
           and u.is_active = ${true}`,
   );
 
+/** The same of several, each once; they are held in the order of their ids. */
+export function accountsStand(accounts: readonly Account[]): Statement {
+  const [only] = accounts;
+  if (only && accounts.length === 1) return accountStands(only);
+  const each = accounts.map(
+    ({ id, revision, halted }) => sql`(a.id = ${id} and a.revision = ${revision} and a.halted = ${halted})`,
+  );
+  const all = [
+    sql`select 1 from trading_accounts a join users u on u.id = a.user_id
+        where a.deleted_at is null and u.is_active = ${true} and (`,
+    join(each, ' or '),
+    sql`) order by a.id`,
+  ];
+  return must('account', join(all, ''), accounts.length);
+}
+
 /** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
 export const fenceAccount = (id: AccountId): Statement =>
   sql`update trading_accounts set revision = revision + 1 where id = ${id}`;

@@ -18,16 +18,22 @@ export interface Statement {
   /** The constant parts; the values stand between them. */
   readonly parts: readonly string[];
   readonly values: readonly SqlValue[];
-  /** Must change, or find, at least one row and repeat no unique value, else the unit fails with this name. */
+  /** Must change, or find, its rows and repeat no unique value, else the unit fails with this name. */
   readonly guard?: string;
+  /** So many rows at least; one, where nothing is said. */
+  readonly rows?: number;
 }
 
 export function sql(parts: TemplateStringsArray, ...values: SqlValue[]): Statement {
   return { parts, values };
 }
 
-/** On an insert, update or delete, or on a plain `select 1 from …` of the rows that are to be held. */
-export const must = (guard: string, statement: Statement): Statement => ({ ...statement, guard });
+/** On an insert, update or delete, or on a plain `select 1 from …` of the rows that are to be held: so many at least. */
+export const must = (guard: string, statement: Statement, rows?: number): Statement => ({
+  ...statement,
+  guard,
+  ...(rows !== undefined && { rows }),
+});
 
 /** Joins statements' texts: for filters that are there or not. */
 export function join(statements: readonly Statement[], separator: string): Statement {
@@ -47,11 +53,25 @@ export function join(statements: readonly Statement[], separator: string): State
   return { parts, values };
 }
 
+/** A query with a list in it. Its text is made once for each length, so that an adapter knows it again. */
+export function listQuery<Given>(
+  make: (list: Statement, given: Given) => Statement,
+): (values: readonly SqlValue[], given: Given) => Statement {
+  const texts = new Map<number, readonly string[]>();
+  return (values, given) => {
+    const list = values.map((value) => sql`${value}`);
+    const made = make(join(list, ', '), given);
+    const parts = texts.get(values.length) ?? made.parts;
+    texts.set(values.length, parts);
+    return { ...made, parts };
+  };
+}
+
 const manyRows = new WeakMap<readonly string[], Map<number, readonly string[]>>();
 
 /**
- * Inserts that one template made, as one statement for all their rows. What the template has behind its values is left out: a row
- * that repeats a unique value fails them all, and names their guard.
+ * Inserts that one template made, as one statement for all their rows. Where they have a guard, it is for each of them: one row that
+ * is not written fails them all.
  */
 export function inOne(inserts: readonly Statement[]): Statement {
   const [first] = inserts;
@@ -63,16 +83,16 @@ export function inOne(inserts: readonly Statement[]): Statement {
   const parts = known.get(inserts.length) ?? repeated(first.parts, inserts.length);
   known.set(inserts.length, parts);
   const values = inserts.flatMap((insert) => insert.values);
-  return { parts, values, ...(first.guard !== undefined && { guard: first.guard }) };
+  return first.guard === undefined ? { parts, values } : must(first.guard, { parts, values }, inserts.length);
 }
 
-/** `insert into … values (?, ?)` with so many rows. */
+/** `insert into … values (?, ?) on conflict …` with so many rows. */
 function repeated(parts: readonly string[], rows: number): readonly string[] {
   const [begin = '', ...others] = parts;
   const end = others.pop() ?? '';
-  const row = { begin: begin.slice(begin.lastIndexOf('(')), end: end.slice(0, end.indexOf(')') + 1) };
-  const next = [...others, `${row.end}, ${row.begin}`];
-  return [begin, ...Array.from({ length: rows - 1 }, () => next).flat(), ...others, row.end];
+  const between = `${end.slice(0, end.indexOf(')') + 1)}, ${begin.slice(begin.lastIndexOf('('))}`;
+  const next = [...others, between];
+  return [begin, ...Array.from({ length: rows - 1 }, () => next).flat(), ...others, end];
 }
 
 /** The database did not answer. Whether a unit was committed is not known; its guards make a repeat safe. */

@@ -1,6 +1,6 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
-// error when it changes no row, or finds none to hold. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// error when it changes no row, or finds none to hold, or fewer than it must. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
 // savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
@@ -287,12 +287,12 @@ function statementQueries(): (statement: Statement) => Query {
     return namedTexts.get(text);
   }
 
-  function queryOf({ parts, guard }: Statement): Query {
+  function queryOf({ parts, guard, rows = 1 }: Statement): Query {
     const cache = guard === undefined ? named : namedGuards;
     const known = cache.get(parts);
     if (known) return known;
     const plain = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-    const text = guard === undefined ? plain : guarded(plain, holds({ parts }));
+    const text = guard === undefined ? plain : guarded(plain, holds({ parts }), rows);
     // Only a template's own text is constant.
     const isConstant = 'raw' in parts;
     const query: Query = { text, name: isConstant ? name() : nameOf(text) };
@@ -306,12 +306,12 @@ function statementQueries(): (statement: Statement) => Query {
   });
 }
 
-/** The cast fails exactly when no row was touched; the text shows up in the server's log. */
-function guarded(text: string, isHeld: boolean): string {
+/** The cast fails exactly when fewer rows were touched; the text shows up in the server's log. */
+function guarded(text: string, isHeld: boolean, rows: number): string {
   // After a wait for another's change it looks again at the row as it is then.
   const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
   return `with touched as (${text}\n${isHeld ? 'for share' : returning})
-    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from touched`;
+    select cast(case when count(*) >= ${rows} then '1' else '${GUARD_FAILED}' end as integer) from touched`;
 }
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');

@@ -11,6 +11,8 @@ export interface Act {
   readonly text: string;
   readonly values: readonly SqlValue[];
   readonly guard: string | undefined;
+  /** So many must be changed or found. */
+  readonly rows: number;
   /** It only looks. What is found is held anyhow: there is one writer. */
   readonly holds: boolean;
 }
@@ -29,11 +31,12 @@ export function openUnits({ db, prepared }: SqliteFile): (group: Acts) => readon
   const undo = db.prepare('rollback to unit');
   const release = db.prepare('release unit');
 
-  /** Whether it changed, or found, a row. */
-  function touch({ text, values, holds }: Act): boolean {
+  /** Whether it changed, or found, as many rows as it must. */
+  function touch({ text, values, holds, rows }: Act): boolean {
     const statement = prepared(text);
     const encoded = values.map(encode);
-    return holds ? statement.get(...encoded) !== undefined : statement.run(...encoded).changes > 0;
+    if (!holds) return statement.run(...encoded).changes >= rows;
+    return rows === 1 ? statement.get(...encoded) !== undefined : statement.all(...encoded).length >= rows;
   }
 
   /** What it wrote before it failed is still there. */

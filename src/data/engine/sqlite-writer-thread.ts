@@ -23,6 +23,7 @@ export interface ToWriter {
   readonly group: readonly (readonly (readonly [
     nth: number,
     guard: string | null,
+    rows: number,
     ...values: SqlValue[],
   ])[])[];
 }
@@ -62,9 +63,9 @@ function answer({ isAfresh, texts, group }: ToWriter): FromWriter {
   try {
     const outcomes = write(
       group.map((unit) =>
-        unit.map(([nth, guard, ...values]) => {
+        unit.map(([nth, guard, rows, ...values]) => {
           const { text, holds } = forms[nth] as (typeof forms)[number];
-          return { text, values, guard: guard ?? undefined, holds };
+          return { text, values, guard: guard ?? undefined, rows, holds };
         }),
       ),
     );

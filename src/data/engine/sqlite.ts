@@ -111,13 +111,13 @@ function besideOthers(file: SqliteFile, apart: Writer): Writer {
 const forms = new WeakMap<readonly string[], Pick<Act, 'text' | 'holds'>>();
 
 function actsOf(unit: Unit): Act[] {
-  return unit.map(({ parts, values, guard }) => {
+  return unit.map(({ parts, values, guard, rows = 1 }) => {
     let form = forms.get(parts);
     if (!form) {
       form = { text: parts.join('?'), holds: holds({ parts }) };
       forms.set(parts, form);
     }
-    return { text: form.text, values, guard, holds: form.holds };
+    return { text: form.text, values, guard, rows, holds: form.holds };
   });
 }
 

@@ -20,11 +20,11 @@ import {
   legsSentAround,
   recentOrders,
   saveOrder,
-  unsettledOrders,
 } from './orders.ts';
 import { closedBy, firstProtection, knownOf, noteProtection, wantedFor } from './protections.ts';
 import { leftOfPosition, resumeProtection } from './protections-left.ts';
 import { endEntry, lookAtGivenUp } from './resting.ts';
+import { openUnsettled } from './unsettled.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -63,7 +63,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
   return {
     find: (id) => findOrder(db, id),
     accountsUnderWay: (user) => accountsUnderWay(db, user),
-    unsettled: (user, account) => unsettledOrders(db, user, account),
+    unsettled: openUnsettled(db),
     recent: (user, account, since) => recentOrders(db, user, account, since),
     heldByRecord: (user, account) => heldByRecord(db, user, account),
     monthsUnder: (of) => monthsUnder(db, of),

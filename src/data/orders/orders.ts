@@ -4,7 +4,6 @@
 import type { SentOrder } from '../../broker/broker.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
-import type { Guards } from '../../domain/guards/guards.ts';
 import {
   type AccountId,
   earliestId,
@@ -19,9 +18,8 @@ import { isHalfDone } from '../../domain/orders/half-done.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { isUnsettled, keyOf, NO_NOTES, wasSent } from '../../domain/orders/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity, fillOf } from '../../domain/orders/result.ts';
-import type { Unsettled } from '../../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
-import { type LegRow, listOf, type OrderRow, ordersWhere, wishText, withLegs } from './order-rows.ts';
+import { type LegRow, listOf, ordersWhere, wishText } from './order-rows.ts';
 import { wantProtection } from './protections.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
@@ -129,31 +127,6 @@ function forgetPlanned({ id, legs }: Order): Statement {
 export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
   const [order] = await ordersWhere(db, sql`where order_id = ${id}`);
   return order ?? null;
-}
-
-/**
- * An account's orders that are under way or have an open leg, with the account's connection version. First the one that a
- * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
- * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
- */
-export async function unsettledOrders(db: Db, user: UserId, account: AccountId): Promise<Unsettled> {
-  type Row = OrderRow & { connection_version: number; account_guards: string | null; revision: number };
-  const rows = await db.all<Row>(
-    sql`select o.*, a.connection_version, a.guards as account_guards, a.revision from order_history o join trading_accounts a on a.id = o.trading_account_id
-        where o.order_id in (
-          select order_id from order_history
-          where trading_account_id = ${account} and user_id = ${user} and unsettled = true
-          union all select order_id from order_history
-          where trading_account_id = ${account} and user_id = ${user} and status in ('queued', 'executing') and unsettled = false)
-        order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
-  );
-  const [first] = rows;
-  return {
-    orders: await withLegs(db, rows),
-    version: first?.connection_version ?? null,
-    guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
-    revision: first?.revision ?? null,
-  };
 }
 
 /**

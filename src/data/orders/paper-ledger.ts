@@ -6,11 +6,12 @@ import type { Book, Holding, PaperLedger, PaperOrder, PaperStop } from '../../br
 import { decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import { type Db, must, type Statement, sql } from '../engine/db.ts';
+import { type Db, join, listQuery, must, type Statement, sql } from '../engine/db.ts';
+import { inOneTurn } from '../engine/in-one-turn.ts';
 
 export function openPaperLedger(db: Db): PaperLedger {
   return {
-    read: (book) => readBook(db, book),
+    read: inOneTurn((books) => readBooks(db, books)),
     async find(book, clientOrderId) {
       const row = await db.get<OrderRow>(
         sql`select * from paper_orders where book = ${book} and client_order_id = ${clientOrderId}`,
@@ -75,31 +76,53 @@ interface StopRow {
   updated_at: Timestamp;
 }
 
-type BookRow = { version: number; profit: string; positions: string; walked_to: Timestamp | null } & (
-  | ({ kind: 'order' } & OrderRow)
-  | ({ kind: 'stop' } & StopRow)
-  | { kind: null }
+type BookRow = {
+  book_name: string;
+  version: number;
+  profit: string;
+  positions: string;
+  walked_to: Timestamp | null;
+} & (({ kind: 'order' } & OrderRow) | ({ kind: 'stop' } & StopRow) | { kind: null });
+
+/** Books, and what rests and stands in them, by one query: two could see two versions of one. */
+async function readBooks(db: Db, names: readonly string[]): Promise<Book[]> {
+  const rows = Map.groupBy(
+    await db.all<BookRow>(booksNamed([...new Set(names)], null)),
+    ({ book_name }) => book_name,
+  );
+  return names.map((name) => bookOf(rows.get(name) ?? []));
+}
+
+const booksNamed = listQuery((names) =>
+  join(
+    [
+      sql`select a.book as book_name, a.version, a.profit, a.positions, a.walked_to, w.*
+          from paper_accounts a
+          left join (
+            select 'order' as kind, book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, trigger_price, good_until, instrument,
+              status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at,
+              null as price, null as trigger_by, null as is_beside, null as order_id
+            from paper_orders where status in ('placed', 'partially_filled') and book in (`,
+      names,
+      sql`)
+            union all
+            select 'stop', book, client_order_id, broker_ref, symbol, side, quantity, null, null, null, null, null,
+              status, null, null, null, reason, accepted_at, updated_at,
+              price, trigger_by, is_beside, order_id
+            from paper_stops where status = 'standing' and book in (`,
+      names,
+      sql`)
+          ) w on w.book = a.book
+          where a.book in (`,
+      names,
+      sql`)
+          order by w.accepted_at, w.client_order_id`,
+    ],
+    '',
+  ),
 );
 
-/** The book, and what rests and stands in it, by one query: two could see two versions. */
-async function readBook(db: Db, name: string): Promise<Book> {
-  const rows = await db.all<BookRow>(
-    sql`select a.version, a.profit, a.positions, a.walked_to, w.*
-        from paper_accounts a
-        left join (
-          select 'order' as kind, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, trigger_price, good_until, instrument,
-            status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at,
-            null as price, null as trigger_by, null as is_beside, null as order_id
-          from paper_orders where book = ${name} and status in ('placed', 'partially_filled')
-          union all
-          select 'stop', client_order_id, broker_ref, symbol, side, quantity, null, null, null, null, null,
-            status, null, null, null, reason, accepted_at, updated_at,
-            price, trigger_by, is_beside, order_id
-          from paper_stops where book = ${name} and status = 'standing'
-        ) w on 1 = 1
-        where a.book = ${name}
-        order by w.accepted_at, w.client_order_id`,
-  );
+function bookOf(rows: readonly BookRow[]): Book {
   const [first] = rows;
   if (!first) return { version: 0, profit: ZERO, holdings: {}, resting: [], stops: [], walkedTo: null };
   return {

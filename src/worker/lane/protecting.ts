@@ -229,7 +229,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         else lefts.delete(protection.id);
       deps.forget(id);
       if (kept.some(({ is }) => is === 'closing')) await deps.workOff(id, turn);
-      else if (kept.every(({ is }) => is === 'kept'))
+      // Where all have ended, the next round finds that nothing is kept: what is opened then is protected anew.
+      else if (kept.every(({ is }) => is === 'kept') && kept.some(({ protection }) => isWatched(protection)))
         return at(id, Math.min(...kept.map(({ untilMs }) => untilMs)));
     }
     at(id, clock.now() + FIRST_RETRY_MS);
