@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { createSecretBox } from '../../src/app/secret-box.ts';
+import { createSecretBox, openingOnce } from '../../src/app/secret-box.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { openWorld, PASSWORD, type Problem, type Trader, type World } from '../world.ts';
@@ -48,6 +48,36 @@ describe('a sealed secret', () => {
     const sealed = sealedUnbound('the secret');
     assert.equal(box.open(sealed, 'a'), 'the secret');
     assert.deepEqual([box.isBound(sealed), box.isBound(box.seal('x', 'a'))], [false, true]);
+  });
+});
+
+describe('a sealed secret that is asked for with every signal', () => {
+  test('is opened once, and compared with what is given each time', () => {
+    let opened = 0;
+    const box = createSecretBox(KEY);
+    const counting = {
+      ...box,
+      open(sealed: string, owner: string) {
+        opened++;
+        return box.open(sealed, owner);
+      },
+    };
+    const once = openingOnce(counting);
+    const sealed = box.seal('the secret', 'a');
+    assert.deepEqual(
+      ['the secret', 'the secre', '', 'the secret '].map((given) => once.opensTo(given, sealed, 'a')),
+      [true, false, false, false],
+    );
+    assert.equal(once.open(sealed, 'a'), 'the secret');
+    assert.equal(opened, 1);
+    assert.throws(() => once.opensTo('the secret', sealed, 'b'), /is not this owner's/);
+    assert.equal(once.opensTo('another', box.seal('another', 'a'), 'a'), true, 'one that was sealed anew');
+  });
+
+  test('from before secrets had owners is its own in each place', () => {
+    const once = openingOnce(createSecretBox(KEY));
+    const sealed = sealedUnbound('the secret');
+    for (const owner of ['a', 'b', 'a']) assert.equal(once.opensTo('the secret', sealed, owner), true);
   });
 });
 

@@ -70,6 +70,24 @@ describe('SQLite, beyond the contract', () => {
     await gone;
   }
 
+  test('what a script has changed of a table is read by its new names', async () => {
+    const file = join(folder, 'changed.db');
+    const db = openSqlite({ file });
+    const beside = openSqlite({ file, readOnly: true });
+    const read = (from: Db) => from.get(sql`select * from changing`);
+    await db.script("create table changing (id text, old text); insert into changing values ('a', 'b')");
+    assert.deepEqual(await read(db), { id: 'a', old: 'b' });
+    assert.deepEqual(await read(beside), { id: 'a', old: 'b' });
+    await db.script('alter table changing add column more text');
+    assert.deepEqual(await read(db), { id: 'a', old: 'b', more: null });
+    // By another connection, too.
+    assert.deepEqual(await read(beside), { id: 'a', old: 'b', more: null });
+    await db.script('alter table changing rename column old to new');
+    assert.deepEqual(await read(db), { id: 'a', new: 'b', more: null });
+    await beside.close();
+    await db.close();
+  });
+
   test('what was committed is there after a reopening', async () => {
     const file = join(folder, 'reopened.db');
     const first = openSqlite({ file });

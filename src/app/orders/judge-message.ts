@@ -11,7 +11,7 @@ import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
 import { type BodyReading, readSignal, type Signal } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
-import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
+import { isFresh } from '../../domain/signals/webhook.ts';
 import type { Check } from '../../domain/signals/webhook-checks.ts';
 import { filledIn, unsupported } from '../protection/wished.ts';
 import type { SecretBox } from '../secret-box.ts';
@@ -172,4 +172,4 @@ export const isSecretOf = (
   { secrets }: { readonly secrets: SecretBox },
   { id, webhookSecret }: Pick<Lock, 'id' | 'webhookSecret'>,
   given: string,
-): boolean => isSameSecret(given, secrets.open(webhookSecret, id));
+): boolean => secrets.opensTo(given, webhookSecret, id);

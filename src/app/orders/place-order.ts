@@ -10,7 +10,7 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import { isEntry, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
-import { NO_NOTES, type Order, passed } from '../../domain/orders/order.ts';
+import { NO_NOTES, type Order } from '../../domain/orders/order.ts';
 import { pricedOf } from '../../domain/orders/priced.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
@@ -249,7 +249,8 @@ async function takenBack(
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const now = deps.clock.now();
-  const order: Order = {
+  const passedMs = Math.max(0, now - request.arrivedAt);
+  return {
     id: newId() as OrderId,
     version: 1,
     requestId: request.context.requestId || null,
@@ -276,13 +277,12 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     deadlineAt: timestamp(now + lifeOf(deps, request)),
     credentialsVersion: null,
     filledAt: null,
-    trace: {},
+    trace: { validated: passedMs, queued: passedMs },
     ...(request.wish && { wish: request.wish }),
     ...(request.sizing && { sizing: request.sizing }),
     ...(request.groupId && { groupId: request.groupId }),
     ...(request.priced && { priced: pricedOf(request.priced, now) }),
   };
-  return passed(passed(order, 'validated', now), 'queued', now);
 }
 
 /** What is to rest for less than that is not sent later either. */

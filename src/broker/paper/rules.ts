@@ -1,6 +1,6 @@
 // Which exchange it is, and at which moment it decides.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { PaperSettings } from '../../domain/paper-settings.ts';
 import { type Quotes, waits } from './book.ts';
@@ -62,7 +62,7 @@ export const sessionOf = (listing: Listing, rules: Rules): Session =>
 
 /** Derived from the book and the client's id, so that a repeat has the same. */
 export function brokerRef(id: string, rules: Rules): string {
-  const digest = createHash('sha256').update(`${rules.book}:${id}`).digest('hex');
+  const digest = hash('sha256', `${rules.book}:${id}`);
   return `${rules.prefix}-${digest.slice(0, 20)}`;
 }
 

@@ -12,6 +12,7 @@ const MOST_TEXTS = 500;
 
 export interface SqliteFile {
   readonly db: DatabaseSync;
+  /** What it finds is a list of values. */
   prepared(text: string): StatementSync;
 }
 
@@ -28,6 +29,7 @@ export function openFile(file: string, { readOnly = false } = {}): SqliteFile {
       let statement = known.get(text);
       if (!statement) {
         statement = db.prepare(text);
+        statement.setReturnArrays(true);
         const [oldest] = known.keys();
         if (known.size === MOST_TEXTS && oldest !== undefined) known.delete(oldest);
         known.set(text, statement);

@@ -40,6 +40,20 @@ export function openSqlite({
     return statement;
   }
 
+  /** Of the statements that were read with so far; a script may change the schema under them. */
+  let columns = new WeakMap<StatementSync, readonly string[]>();
+  /** node:sqlite's own objects have no prototype, and each is a table to itself: reading one takes twice as long as making ours. */
+  function rowOf<Row>(statement: StatementSync, values: readonly unknown[]): Row {
+    let names = columns.get(statement);
+    if (names?.length !== values.length) {
+      names = statement.columns().map(({ name }) => name);
+      columns.set(statement, names);
+    }
+    const row: Record<string, unknown> = {};
+    for (let index = 0; index < names.length; index++) row[names[index] as string] = values[index];
+    return row as Row;
+  }
+
   const writer = ownThread ? besideOthers(here, openWriter(file)) : writerHere(here);
   const groups = groupCommit({
     most: MOST_UNITS,
@@ -54,17 +68,19 @@ export function openSqlite({
   const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {
       try {
-        const rows = prepared(query).all(...query.values.map(encode));
-        for (const row of rows) asPlain(row);
-        return rows as Row[];
+        const statement = prepared(query);
+        return (statement.all(...query.values.map(encode)) as unknown as readonly unknown[][]).map((row) =>
+          rowOf<Row>(statement, row),
+        );
       } catch (error) {
         throw fault(error);
       }
     },
     async get<Row>(query: Statement): Promise<Row | undefined> {
       try {
-        const row = prepared(query).get(...query.values.map(encode));
-        return row && (asPlain(row) as Row);
+        const statement = prepared(query);
+        const row = statement.get(...query.values.map(encode));
+        return row && rowOf<Row>(statement, row as unknown as readonly unknown[]);
       } catch (error) {
         throw fault(error);
       }
@@ -72,6 +88,7 @@ export function openSqlite({
   };
 
   async function script(text: string): Promise<void> {
+    columns = new WeakMap();
     try {
       db.exec(text);
     } catch (error) {
@@ -96,9 +113,6 @@ export function openSqlite({
     },
   };
 }
-
-/** node:sqlite gives objects without a prototype. To copy one takes several times as long as to read it. */
-const asPlain = (row: object): object => Object.setPrototypeOf(row, Object.prototype);
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 

@@ -26,8 +26,11 @@ export interface UserRow {
   email_verified: number | boolean;
 }
 
-export const toUser = (row: UserRow): User => ({
-  id: row.id,
+export const toUser = (row: UserRow): User => userOf(row.id, row);
+
+/** Of a row that is not the user's alone. */
+export const userOf = (id: UserId, row: Omit<UserRow, 'id'>): User => ({
+  id,
   email: row.email,
   isAdmin: Boolean(row.is_admin),
   isActive: Boolean(row.is_active),

@@ -6,7 +6,7 @@ import type { AccountId, GroupId, OrderId, Timestamp } from '../../domain/ids.ts
 import { type Account, type AccountRow, toAccount } from '../accounts/accounts.ts';
 import { GROUP_COLUMNS, type GroupRow, toGroup, toMember } from '../accounts/groups.ts';
 import { type Db, join, type Statement, sql } from '../engine/db.ts';
-import { toUser, type User, type UserRow } from '../identity/users.ts';
+import { type User, type UserRow, userOf } from '../identity/users.ts';
 import type { OrdersToday } from './limits.ts';
 
 export interface Target {
@@ -90,7 +90,7 @@ async function findGroup(db: Db, day: string, where: Statement): Promise<GroupTa
   const group = toGroup(rows);
   if (!first || !group) return null;
   return {
-    user: toUser({ ...first, id: group.userId }),
+    user: userOf(group.userId, first),
     allowedIps: first.allowed_ips?.split(' ') ?? [],
     group,
     members: rows.flatMap((row) => {
@@ -136,7 +136,7 @@ async function find(db: Db, { day, key = null }: Moment, where: Statement): Prom
 
 function toTarget(row: TargetRow, day: string): Target {
   return {
-    user: toUser({ ...row, id: row.user_id }),
+    user: userOf(row.user_id, row),
     account: toAccount(row),
     allowedIps: row.allowed_ips?.split(' ') ?? [],
     limits: {

@@ -1,6 +1,7 @@
 // May this order be placed at all? Halt, plan, terms, credentials, daily limit, in the contract's order.
 
 import { type Denial, deny } from '../denial.ts';
+import { timestamp } from '../ids.ts';
 import type { OrderIntent } from './order.ts';
 
 export interface Plan extends Partial<Room> {
@@ -89,7 +90,7 @@ export function entitlements(standing: Standing): Denial[] {
 }
 
 /** A day is a UTC day. */
-export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
+export const dayOf = (now: number): string => timestamp(now).slice(0, 10);
 
 const DAY_MS = 86_400_000;
 export const secondsLeftOfDay = (now: number): number => Math.ceil((DAY_MS - (now % DAY_MS)) / 1000);

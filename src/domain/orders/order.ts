@@ -1,6 +1,6 @@
 // What an order is: its words, its statuses and the one table of how a status may change.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { BrokerName } from '../brokers.ts';
 import { type Decimal, ZERO } from '../decimal.ts';
 import {
@@ -336,9 +336,7 @@ export const openLeg = (order: Order): Leg | undefined => order.legs.find(isOpen
  * worker used. 24 characters of [a-z0-9] that do not start with t suit every broker we know.
  */
 export function clientOrderId(order: OrderId, leg: LegName, nth = 1): ClientOrderId {
-  const digest = createHash('sha256')
-    .update(nth === 1 ? `${order}:${leg}` : `${order}:${leg}:${nth}`)
-    .digest('hex');
+  const digest = hash('sha256', nth === 1 ? `${order}:${leg}` : `${order}:${leg}:${nth}`);
   const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }

@@ -10,9 +10,14 @@ export function isFresh(signalTime: number, now: number, maxRequestAgeSeconds: n
 }
 
 /** Level 3. Hashed first, so that the time taken tells nothing, not even the secret's length. */
-export function isSameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(sha256(given), sha256(expected));
-}
+export const isSameSecret = (given: string, expected: string): boolean =>
+  hasDigest(given, digestOf(expected));
+
+/** The same, of one whose digest is at hand. */
+export const hasDigest = (given: string, digest: Uint8Array): boolean =>
+  timingSafeEqual(digestOf(given), digest);
+
+export const digestOf = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
 
 /**
  * Levels 2 and 3 in one, for the counting of requests: those that carry the account's secret and a fresh timestamp are
@@ -35,12 +40,8 @@ export function fingerprint(userId: UserId, signal: Signal): string | null {
   const identity = `${userId}:${action}:${symbol}:${signal.quantity}:${timestamp}:${secret}`;
   const more = apart === null ? '' : `:${apart.id}:${apart.side}:${apart.size}`;
   const moved = moves === null ? '' : `:${moves}`;
-  return sha256(identity + more + moved)
-    .toString('hex')
-    .slice(0, 32);
+  return hash('sha256', identity + more + moved).slice(0, 32);
 }
-
-const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /**
  * For how long a signal is remembered: as long as it would still be fresh, and longer for one from the future, but no
