@@ -7,8 +7,9 @@ import type { Manners } from '../src/broker/paper/rules.ts';
 import { MOVES, STOPS } from '../src/domain/capabilities.ts';
 import { type Decimal, decimal, parseDecimal } from '../src/domain/decimal.ts';
 import type { Registration } from './exchange-desk.ts';
-import type { AskedStop, Standing } from './exchange-dialect.ts';
+import type { AskedStop } from './exchange-dialect.ts';
 import { FAULTS, type FaultOrder, GARBAGE } from './exchange-faults.ts';
+import type { Standing } from './exchange-standing.ts';
 import type { Span } from './exchange-traits.ts';
 import { MOMENTS, type TrapOrder } from './exchange-traps.ts';
 

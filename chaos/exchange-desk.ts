@@ -20,7 +20,6 @@ import { openSqlite } from '../src/data/engine/sqlite.ts';
 import { absolute, average, type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/orders/order.ts';
-import type { Dialect, Holder, Standing } from './exchange-dialect.ts';
 import {
   type Arrival,
   heldAt,
@@ -34,6 +33,7 @@ import {
 } from './exchange-journal.ts';
 import { exchangeLedger, ordersIn, type Passage } from './exchange-ledger.ts';
 import { eachSecond, exchangePrices, haveOtherPrices } from './exchange-prices.ts';
+import { type Holder, type Standing, UNKNOWN } from './exchange-standing.ts';
 import { stopDesk } from './exchange-stops.ts';
 import { drawn, type Traits } from './exchange-traits.ts';
 
@@ -73,25 +73,13 @@ interface Seat {
   standing: Standing;
 }
 
-const UNKNOWN: Standing = {
-  apiKey: null,
-  apiSecret: '',
-  passphrase: '',
-  permissions: ['read', 'trade'],
-  addresses: null,
-  positionMode: 'one_way',
-  accountType: 'unified',
-  marginMode: 'cross',
-  stray: null,
-  isDemo: false,
-};
-
 export interface DeskOptions {
   readonly file: string;
   readonly pause: (ms: number) => Promise<void>;
   /** Of accounts of which nobody said anything else. */
   readonly traits: Traits;
-  readonly manners: Dialect['manners'];
+  /** Where they differ from the usual, by what is known of the account. */
+  readonly manners: ((standing: Standing) => Partial<Manners>) | undefined;
   /** Each time that something is written of orders. */
   onChange(account: AccountId, orders: readonly PaperOrder[]): void;
   /** In the engine's units, of the engine's listings. */

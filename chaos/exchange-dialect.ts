@@ -31,6 +31,7 @@ import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/orders/order.ts';
 import type { Desk } from './exchange-desk.ts';
+import type { Holder, MarginMode, Standing } from './exchange-standing.ts';
 import type { Traits } from './exchange-traits.ts';
 
 export interface Answer {
@@ -239,31 +240,6 @@ export const turnedAway = (answer: Answer): OtherVisit => ({
   account: null,
   answer: async () => answer,
 });
-
-type MarginMode = 'cross' | 'isolated';
-
-/** What the broker knows of an account beside its book. */
-export interface Standing {
-  readonly apiKey: string | null;
-  readonly apiSecret: string;
-  readonly passphrase: string;
-  readonly permissions: readonly ('read' | 'trade' | 'withdraw')[];
-  /** Where its key may be used from; null: anywhere. */
-  readonly addresses: readonly string[] | null;
-  readonly positionMode: 'one_way' | 'hedged';
-  readonly accountType: 'unified' | 'classic';
-  /** Of its positions. */
-  readonly marginMode: MarginMode;
-  /** What it holds besides, which is nothing that it lists to be traded, by its name on the wire; null: no such thing. */
-  readonly stray: string | null;
-  /** Its key is one of the demo's, where both are spoken to at one address. */
-  readonly isDemo: boolean;
-}
-
-export interface Holder {
-  readonly account: AccountId;
-  readonly standing: Standing;
-}
 
 /** What it trades. */
 export interface Listed {

@@ -25,13 +25,13 @@ import {
   type RefusalCode,
   type SeenOrder,
   type SeenStop,
-  type Standing,
   type StopRefusalCode,
   type StopTaken,
   type StopVisit,
   type Taken,
 } from './exchange-dialect.ts';
 import type { Arrival, StopArrival } from './exchange-journal.ts';
+import type { Standing } from './exchange-standing.ts';
 import type { StopAndOrder } from './exchange-stops.ts';
 
 type StopRefused = Extract<StopTaken, { outcome: 'refused' }>;

@@ -27,7 +27,7 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 /** What happened so shortly before a look may be in it or not. */
 const MOMENT_MS = 100;

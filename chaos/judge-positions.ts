@@ -9,7 +9,7 @@ import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { holdings } from './judge-exits.ts';
 import { type Finding, firstDeliveries, isProtective, type OrderRow, type Records } from './records.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
 

@@ -10,7 +10,7 @@ import { isWithin, tradesOf } from './judge-positions.ts';
 import { judgeStoppedOut } from './judge-stopped-out.ts';
 import { type Bare, type Lasting, type Lives, livesOf } from './protected-lives.ts';
 import { type Finding, isProtective, type OrderRow, type Records } from './records.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 export interface ProtectionEvidence extends TimeEvidence {
   readonly desks: readonly Desk[];

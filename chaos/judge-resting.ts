@@ -16,7 +16,7 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 export interface RestingEvidence extends TimeEvidence {
   readonly signals: readonly Signal[];

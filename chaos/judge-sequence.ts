@@ -3,7 +3,7 @@
 import type { OrderIntent } from '../src/domain/orders/order.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { type Finding, isProtective, type OrderRow, type Records } from './records.ts';
-import { nameOfSignal, type Signal } from './traffic.ts';
+import { nameOfSignal, type Signal } from './signals.ts';
 
 /**
  * Of accounts whose signals come one after the other: they reach the exchange in that order. Only an exit passes what waits

@@ -8,7 +8,7 @@ import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { tradesOf } from './judge-positions.ts';
 import { type Finding, isProtective, keyOf, type OrderRow, type Records } from './records.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 interface Evidence {
   readonly desks: readonly Desk[];

@@ -35,8 +35,9 @@ import {
   type OrderRow,
   type Records,
 } from './records.ts';
+import { type Delivery, nameOfSignal, type Signal } from './signals.ts';
 import type { TeamSignal } from './teams.ts';
-import { type Delivery, isToComeAgain, nameOfSignal, type Signal } from './traffic.ts';
+import { isToComeAgain } from './traffic.ts';
 
 export interface Evidence extends ExitEvidence, ProtectionEvidence, RestingEvidence {
   readonly teamSignals: readonly TeamSignal[];

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Desk } from './desks.ts';
 import type { Finding } from './records.ts';
 import type { Scene } from './scene.ts';
-import type { Signal, Traffic } from './traffic.ts';
+import type { Signal } from './signals.ts';
+import type { Traffic } from './traffic.ts';
 
 const CALM_MS = 15_000;
 const WARM_UP_MS = 6_000;

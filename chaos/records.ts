@@ -5,7 +5,7 @@ import { decimal } from '../src/domain/decimal.ts';
 import type { AccountId, Timestamp } from '../src/domain/ids.ts';
 import type { OrderStatus } from '../src/domain/orders/order.ts';
 import type { Priced } from '../src/domain/orders/priced.ts';
-import type { Signal } from './traffic.ts';
+import type { Signal } from './signals.ts';
 
 export interface Finding {
   readonly invariant: string;

@@ -5,7 +5,7 @@ import type { Decimal } from '../src/domain/decimal.ts';
 import { symbolFor } from '../src/domain/groups.ts';
 import type { OrderResult } from '../src/domain/orders/result.ts';
 import type { Team } from './desks.ts';
-import type { Delivery, Signal } from './traffic.ts';
+import type { Delivery, Signal } from './signals.ts';
 import type { Venue } from './venue.ts';
 
 export interface TeamDelivery {

@@ -2,8 +2,8 @@
 // sent again as it was; some are delivered twice at once, and some once more long after.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Decimal, decimal, ZERO } from '../src/domain/decimal.ts';
-import { type AccountId, timestamp } from '../src/domain/ids.ts';
+import { decimal, ZERO } from '../src/domain/decimal.ts';
+import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/orders/result.ts';
 import { readWish, wishJson } from '../src/domain/protection/wish.ts';
 import { readBody, readSignal } from '../src/domain/signals/signal.ts';
@@ -11,35 +11,10 @@ import { fingerprint } from '../src/domain/signals/webhook.ts';
 import { ACTIONS, webhookPath } from '../test/orders/kill-harness.ts';
 import type { Desk, Team } from './desks.ts';
 import { cancelFields, nextPriced, pricedFields } from './priced.ts';
+import type { Delivery, Signal } from './signals.ts';
 import { partOf, type TeamAnswer, type TeamSignal, tradedBy } from './teams.ts';
 import type { Venue } from './venue.ts';
 import { entryWish, protectWish } from './wishes.ts';
-
-export interface Delivery {
-  readonly api: string;
-  readonly sentAt: number;
-  readonly ms: number;
-  /** null: no answer, or one that broke off. */
-  readonly answer: { readonly status: number; readonly body: OrderResult } | null;
-}
-
-export interface Signal {
-  readonly desk: Desk;
-  readonly accountId: AccountId;
-  /** As the exchange lists it. */
-  readonly symbol: string;
-  readonly action: string;
-  /** Zero: it trades nothing. */
-  readonly quantity: Decimal;
-  /** What no other signal of the account has; see `keyOf` of an order's row. */
-  readonly key: string;
-  readonly path: string;
-  readonly body: string;
-  readonly deliveries: Delivery[];
-}
-
-export const nameOfSignal = ({ action, quantity, symbol, desk }: Signal): string =>
-  `${action} ${quantity} ${symbol} of ${desk.name}`;
 
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;

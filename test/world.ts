@@ -22,7 +22,7 @@ import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
 import { makeSession, SIGNED, type TestSession } from './accounts/credentials.ts';
 import { backendOf } from './data/backend.ts';
 import { watchAnswers } from './http/documented.ts';
-import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './http/visitor.ts';
+import { type Heard, type LoggedIn, openVisitor, type ShownUser, type Visitor } from './http/visitor.ts';
 
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 
@@ -33,11 +33,7 @@ export interface Trader {
   readonly apiKey: string;
 }
 
-export interface Answer<Body = OrderResult> {
-  readonly status: number;
-  readonly headers: Record<string, unknown>;
-  readonly body: Body;
-}
+export type Answer<Body = OrderResult> = Heard<Body>;
 
 export interface Problem {
   readonly type: string;

@@ -3,12 +3,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTokens, hashToken } from '../../src/app/identity/tokens.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { sql } from '../../src/data/engine/db.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
 import { insertApiKey } from '../../src/data/identity/api-keys.ts';
 import { insertRefreshToken } from '../../src/data/identity/sessions.ts';
 import type { User } from '../../src/data/identity/users.ts';
 import { type SessionId, timestamp } from '../../src/domain/ids.ts';
-import type { World } from '../world.ts';
 
 const JWT_SECRET = 'the tests sign with this secret of 32 characters and more';
 
@@ -19,6 +18,11 @@ const ACCESS_MS = 30 * 60_000;
 const REFRESH_MS = 30 * 86_400_000;
 
 export type Headers = Record<string, string>;
+
+interface Place {
+  readonly clock: { now(): number };
+  readonly db: Pick<Db, 'commit'>;
+}
 
 export interface TestSession {
   readonly id: SessionId;
@@ -31,7 +35,7 @@ export interface TestSession {
 }
 
 export async function makeSession(
-  world: Pick<World, 'clock' | 'db'>,
+  world: Place,
   { id: userId }: Pick<User, 'id'>,
   { isActive = true, lifetimeMs = ACCESS_MS } = {},
 ): Promise<TestSession> {
@@ -57,7 +61,7 @@ export async function makeSession(
 }
 
 export async function makeApiKey(
-  world: Pick<World, 'clock' | 'db'>,
+  world: Place,
   { id: userId }: Pick<User, 'id'>,
   { expiresInMs = null }: { expiresInMs?: number | null } = {},
 ): Promise<{ id: string; key: string; headers: Headers }> {

@@ -7,7 +7,7 @@ import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { PLAIN } from '../../chaos/exchange-traits.ts';
 import { judgeCredentials, judgeExits, judgeFlattens } from '../../chaos/judge-exits.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
-import type { Signal } from '../../chaos/traffic.ts';
+import type { Signal } from '../../chaos/signals.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, timestamp } from '../../src/domain/ids.ts';
 import type { OrderIntent } from '../../src/domain/orders/order.ts';

@@ -8,8 +8,8 @@ import { BY_HAND } from '../../chaos/exchange-hands.ts';
 import { judgeProtection, type ProtectionEvidence } from '../../chaos/judge-protection.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
 import type { Outage } from '../../chaos/scene.ts';
+import type { Signal } from '../../chaos/signals.ts';
 import type { ToldInterval } from '../../chaos/sweep-intervals.ts';
-import type { Signal } from '../../chaos/traffic.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 
 const ACCOUNT = 'a';

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { Flatten } from '../../chaos/flattens.ts';
 import { judgeResting, type RestingEvidence } from '../../chaos/judge-resting.ts';
 import type { LegRow, OrderRow } from '../../chaos/records.ts';
-import type { Signal } from '../../chaos/traffic.ts';
+import type { Signal } from '../../chaos/signals.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 
 const ACCOUNT = 'a';

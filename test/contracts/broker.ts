@@ -33,7 +33,7 @@ import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/orders/order.ts';
 import { NEVER } from '../broker/paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient, queryOf } from '../broker/patient.ts';
-import type { ProtectionHooks } from './protection-desk.ts';
+import type { ProtectionHooks } from './protection-hooks.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',
@@ -107,7 +107,7 @@ export interface BrokerHarness {
     /** Ends whatever the broker was asked to do wrong. */
     heal?(): Promise<void> | void;
   };
-  /** What can be done to stops there, and to prices (protection-desk.ts). Without it every case of that suite is skipped. */
+  /** What can be done to stops there, and to prices (protection-hooks.ts). Without it every case of that suite is skipped. */
   readonly protection?: ProtectionHooks;
   /** What the broker itself has accepted, seen from behind the connector. */
   ledger(): Promise<readonly { readonly clientOrderId: string | null }[]>;

@@ -1,5 +1,4 @@
-// What the cases of stops and limits work with: a harness's hooks about them, an account with its prices, and what a worker
-// would know of a stop.
+// What the cases of stops and limits work with: an account with its prices, and what a worker would know of a stop.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -16,31 +15,7 @@ import { type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
 import type { Side } from '../../src/domain/orders/order.ts';
 import { sentOf } from '../broker/patient.ts';
 import { acceptedState, type BrokerHarness, type Desk, newId } from './broker.ts';
-
-export interface ProtectionHooks {
-  /** The last price of `symbols.platform` from now on, on connections that are open too. */
-  setPrice?(price: Decimal): Promise<void> | void;
-  /** Every placing and moving of a stop is refused, from the next connection on. */
-  refuseStops?(): Promise<void> | void;
-  /** Stops are placed and moved, and the answer does not arrive, from the next connection on. */
-  loseStopAnswers?(): Promise<void> | void;
-  /** Every stop is gone when somebody looks, from the next connection on. */
-  vanishStops?(): Promise<void> | void;
-  /** The account's owner takes all stops away, at the broker's own pages. */
-  removeStopsByHand?(): Promise<void> | void;
-  /** The account's owner sets one there; without a quantity for all that is held. */
-  foreignStop?(stop: {
-    readonly side: Side;
-    readonly price: Decimal;
-    readonly quantity?: Decimal;
-  }): Promise<void> | void;
-  /** What the broker itself has of stops that were placed, seen from behind the connector. */
-  placedStops?(): Promise<readonly { readonly price: string; readonly triggerBy: string }[]>;
-  /** Why the broker takes a stop where nothing is held. */
-  readonly takesIdleStops?: string;
-  /** Why a stop there does not watch the price that is asked for. */
-  readonly watchesOnePrice?: string;
-}
+import type { ProtectionHooks } from './protection-hooks.ts';
 
 /** A case's account, and its stops. */
 export interface Trading extends Desk {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Store } from '../../src/store/store.ts';
-import type { Shared } from './store.ts';
+import type { Shared } from './store-shared.ts';
 
 const LONG = 60_000;
 const SHORT = 40;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Shared } from './store.ts';
+import type { Shared } from './store-shared.ts';
 
 const LONG = 60_000;
 const SHORT = 40;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import type { Shared } from './store.ts';
+import type { Shared } from './store-shared.ts';
 
 const LONG = 60_000;
 const SHORT = 40;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
-import type { Shared } from './store.ts';
 import { sharedJournalContract } from './store-journals.ts';
+import type { Shared } from './store-shared.ts';
 
 const LONG = 60_000;
 const DEADLINE = 30_000;

@@ -11,6 +11,7 @@ import { journalContract } from './store-journals.ts';
 import { onceContract } from './store-once.ts';
 import { presenceContract } from './store-presence.ts';
 import { queueContract } from './store-queues.ts';
+import type { Shared } from './store-shared.ts';
 import { sharingContract } from './store-sharing.ts';
 
 export interface StoreUnderTest {
@@ -20,13 +21,6 @@ export interface StoreUnderTest {
   advance?(ms: number): void;
   /** A second store that shares everything with the first, as in another process; where it can be shared. */
   openAnother?(): Promise<Store>;
-}
-
-/** What the parts of the contract are given. */
-export interface Shared {
-  readonly store: () => Store;
-  readonly newKey: () => string;
-  readonly holdsAfter: <T>(ms: number, start: () => Promise<T>, holds: () => Promise<boolean>) => Promise<T>;
 }
 
 /** Long enough never to end within a test. */

@@ -1,4 +1,4 @@
-// What each who can ask may cost at the most (src/domain/costs.ts), measured: each asks for as much as they like, from one
+// What each who can ask may cost at the most (costs.ts), measured: each asks for as much as they like, from one
 // address, by a clock that stands still.
 
 import assert from 'node:assert/strict';
@@ -7,10 +7,10 @@ import { randomUUIDv7 } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { type Db, sql } from '../../src/data/engine/db.ts';
-import { COSTS, type Cost, costsTable, MOST, type Principal } from '../../src/domain/costs.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, PASSWORD, settableClock, type World } from '../world.ts';
+import { COSTS, type Cost, costsTable, MOST, type Principal } from './costs.ts';
 import { countingHasher, type Visitor } from './visitor.ts';
 
 const ADDRESS = '203.0.113.66';

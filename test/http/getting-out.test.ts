@@ -1,4 +1,4 @@
-// May this keep somebody in a position? Every refusal has its answer (domain/getting-out.ts), docs/architecture/getting-out.md
+// May this keep somebody in a position? Every refusal has its answer (getting-out.ts), docs/architecture/getting-out.md
 // shows them all, and what the answers say is so.
 
 import assert from 'node:assert/strict';
@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { DenialCode } from '../../src/domain/denial.ts';
 import { DENIALS } from '../../src/domain/denials.ts';
-import { type Answer, DENIED, REJECTED } from '../../src/domain/getting-out.ts';
 import { entitlements } from '../../src/domain/orders/entitlement.ts';
 import { type OrderIntent, REJECTION_CODES } from '../../src/domain/orders/order.ts';
 import { failuresOf } from '../../src/http/docs/openapi-errors.ts';
 import { openWorld } from '../world.ts';
+import { type Answer, DENIED, REJECTED } from './getting-out.ts';
 
 const WORDS: Readonly<Record<Answer['exit'], string>> = {
   holds: 'yes',

@@ -2,7 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import type { PasswordHasher } from '../../src/app/identity/passwords.ts';
-import type { Answer } from '../world.ts';
+
+/** What comes back. */
+export interface Heard<Body> {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: Body;
+}
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -12,7 +18,7 @@ type Request = <Body>(options: {
   body?: unknown;
   headers?: Record<string, string>;
   remoteAddress?: string;
-}) => Promise<Answer<Body>>;
+}) => Promise<Heard<Body>>;
 
 export interface ShownUser {
   readonly id: string;
@@ -67,7 +73,7 @@ export function openVisitor(request: Request) {
       url: string,
       body?: unknown,
       headers: Record<string, string> = {},
-    ): Promise<Answer<Body>> {
+    ): Promise<Heard<Body>> {
       const cookie = this.cookieHeader(url);
       const answer = await request<Body>({
         method,
@@ -87,7 +93,7 @@ export function openVisitor(request: Request) {
   };
 }
 
-export const setCookies = ({ headers }: Answer<unknown>): string[] =>
+export const setCookies = ({ headers }: Heard<unknown>): string[] =>
   [headers['set-cookie'] ?? []].flat() as string[];
 
 /** As right as the real one, at once, and it counts. */

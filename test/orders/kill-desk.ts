@@ -11,9 +11,11 @@ import { migrate } from '../../src/data/engine/migrate.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { exchangeDesk } from '../broker/exchange-desk.ts';
-import { type Program, startProgram, type Trader, webhookPath } from './kill-harness.ts';
+import { makeTrader, type Program, startProgram, type Trader, webhookPath } from './kill-harness.ts';
 
 const PATIENCE_MS = 90_000;
+/** Of a trap: what was on its way when the process died arrives after all, when the next one lives. */
+export const LATE = { hold_ms: 4_000 };
 
 /** Until the tests of this file are over. */
 export async function killDesk(env: Record<string, string>) {
@@ -33,6 +35,14 @@ export async function killDesk(env: Record<string, string>) {
 
   return {
     ...{ exchange, db },
+    /** Somebody whose account is at the exchange, where the price is 65,000 at first. `terms`: the exchange's manners with it. */
+    async traderThere(terms: object = {}): Promise<Trader> {
+      await exchange.control('POST', 'prices', { BTCUSDT: 65_000 });
+      const trader = await makeTrader(db, { latency_ms: 0 });
+      const { id } = trader.account;
+      await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 }, ...terms });
+      return trader;
+    },
     /** The next life of the program; the exchange knows it by this name. */
     async live(): Promise<{ address: string; name: string }> {
       const name = `life${++lives}`;

@@ -7,11 +7,8 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { sql } from '../../src/data/engine/db.ts';
-import { eventually, killDesk, send } from './kill-desk.ts';
-import { makeTrader } from './kill-harness.ts';
+import { eventually, killDesk, LATE, send } from './kill-desk.ts';
 
-/** What was on its way when the process died arrives after all, when the next one lives. */
-const LATE = { hold_ms: 4_000 };
 /** `moving`: at which moments of a move it is killed. */
 const KINDS = {
   'one stop of the position, amended': { terms: {}, moving: ['accepted'] },
@@ -21,15 +18,13 @@ const KINDS = {
   },
 };
 
-const { exchange, db, live, killed } = await killDesk({ PROTECTION_SWEEP_SECONDS: '1' });
+const { exchange, db, traderThere, live, killed } = await killDesk({ PROTECTION_SWEEP_SECONDS: '1' });
 
 const price = (now: number) => exchange.control('POST', 'prices', { BTCUSDT: now });
 
 async function openDesk(terms: object) {
-  await price(65_000);
-  const trader = await makeTrader(db, { latency_ms: 0 });
+  const trader = await traderThere(terms);
   const { id } = trader.account;
-  await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 }, ...terms });
   const ledger = async () => {
     const { stops, orders, positions } = await exchange.control<ExchangeLedger>('GET', 'ledger');
     const own = <Row extends { account: string }>(rows: readonly Row[]) =>

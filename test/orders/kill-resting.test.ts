@@ -4,19 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { sql } from '../../src/data/engine/db.ts';
-import { eventually, killDesk, send } from './kill-desk.ts';
-import { makeTrader } from './kill-harness.ts';
+import { eventually, killDesk, LATE, send } from './kill-desk.ts';
 
-/** What was on its way when the process died arrives after all, when the next one lives. */
-const LATE = { hold_ms: 4_000 };
-
-const { exchange, db, live, killed } = await killDesk({ FILL_REQUEUE_SECONDS: '1' });
+const { exchange, db, traderThere, live, killed } = await killDesk({ FILL_REQUEUE_SECONDS: '1' });
 
 async function openDesk() {
-  await exchange.control('POST', 'prices', { BTCUSDT: 65_000 });
-  const trader = await makeTrader(db, { latency_ms: 0 });
+  const trader = await traderThere();
   const { id } = trader.account;
-  await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 } });
   return {
     trader,
     /** All that the exchange ever took of it. */

@@ -3,7 +3,6 @@
 
 import {
   type Answer,
-  type Holder,
   type Office,
   type RefusalCode,
   type StopRefusalCode,
@@ -11,6 +10,7 @@ import {
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
+import type { Holder } from '../../chaos/exchange-standing.ts';
 import { TIMES_IN_FORCE, type TimeInForce } from '../../src/domain/capabilities.ts';
 import {
   absolute,

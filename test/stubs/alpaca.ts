@@ -4,7 +4,6 @@
 import {
   type Answer,
   type Dialect,
-  type Holder,
   type Listed,
   type Office,
   type SeenPosition,
@@ -13,6 +12,7 @@ import {
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
+import type { Holder } from '../../chaos/exchange-standing.ts';
 import {
   absolute,
   add,

@@ -2,7 +2,8 @@
 // plain order, named by executeOrderId.
 
 import { type Office, type SeenOrder, turnedAway, type Visit } from '../../chaos/exchange-dialect.ts';
-import { isListed, isPrice, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
+import { readOrder, taking, wrong } from './bitget-classic-orders.ts';
+import { isListed, isPrice, OFF_TICK, REFUSALS } from './bitget-words.ts';
 import { conditionals, endWaiting, hasTriggered, madeRef } from './conditional.ts';
 import { type Call, quantityOf } from './wire.ts';
 
@@ -41,42 +42,17 @@ export function classicPlans(office: Office) {
   const all = ({ holder }: Call) => conditionals(office, holder.account);
   return {
     place(call: Call): Visit {
-      const { holder, params, signedAt, windowMs } = call;
-      const { symbol = '', side = '', orderType, size, price, triggerPrice, marginMode } = params;
-      const { clientOid = crypto.randomUUID(), triggerType = 'fill_price' } = params;
-      const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
+      const { symbol = '', price, triggerPrice, triggerType = 'fill_price', planType } = call.params;
       // `track_plan` follows the price: this stub keeps none.
-      if (params.planType !== 'normal_plan') return wrong('planType');
-      if (params.productType?.toUpperCase() !== 'USDT-FUTURES') return wrong('productType');
-      if (params.marginCoin !== 'USDT') return wrong('marginCoin');
-      if (marginMode !== 'crossed' && marginMode !== 'isolated') return wrong('marginMode');
+      if (planType !== 'normal_plan') return wrong('planType');
+      const order = readOrder(call);
+      if ('what' in order) return order;
       if (!isListed(symbol)) return turnedAway(REFUSALS.invalid_symbol());
-      if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
-      if ((orderType === 'limit') !== (price !== undefined)) return wrong('price');
-      if (price !== undefined && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
+      if (price !== undefined && !order.limit) return wrong('price');
       if (!triggerPrice || !isPrice(triggerPrice, symbol)) return turnedAway(OFF_TICK());
       // By the mark price it would wait for another: this stub's entries wait for the last one.
       if (triggerType !== 'fill_price') return wrong('triggerType');
-      if (side !== 'buy' && side !== 'sell') return wrong('side');
-      if (!/^[.A-Z:/a-z0-9_-]{1,40}$/.test(clientOid)) return wrong('clientOid');
-      if (!(Number(size) > 0)) return turnedAway(refused(45111, 'less than the minimum order quantity'));
-      return {
-        what: 'order',
-        account: holder.account,
-        order: {
-          ...{ clientOrderId: clientOid, symbol, side, quantity: quantityOf(size) },
-          reduceOnly: params.reduceOnly === 'YES',
-          sendBefore: signedAt + windowMs,
-          isHedged: params.tradeSide === 'open' || params.tradeSide === 'close',
-          marginMode: marginMode === 'crossed' ? 'cross' : 'isolated',
-          trigger: quantityOf(triggerPrice),
-          ...(price !== undefined && { limit: quantityOf(price) }),
-        },
-        tell: (taken) =>
-          taken.outcome === 'refused'
-            ? REFUSALS[taken.code]()
-            : said({ orderId: taken.order.ref, clientOid: taken.order.clientOrderId }),
-      };
+      return taking(call, { ...order, trigger: quantityOf(triggerPrice) });
     },
 
     async pending(call: Call, symbol: string | undefined) {

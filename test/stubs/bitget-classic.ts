@@ -11,10 +11,11 @@ import {
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, multiply, negate, sign, ZERO } from '../../src/domain/decimal.ts';
+import { readOrder, taking, wrong } from './bitget-classic-orders.ts';
 import { classicStops } from './bitget-classic-stops.ts';
-import { isListed, isPrice, MARKETS, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
+import { isListed, MARKETS, REFUSALS, refused, said } from './bitget-words.ts';
 import { plainOffice } from './conditional.ts';
-import { among, type Call, COINS, type Params, quantityOf, type Routes, visit } from './wire.ts';
+import { among, type Call, COINS, type Params, type Routes, visit } from './wire.ts';
 
 const STATES: Record<SeenOrder['status'], string> = {
   placed: 'live',
@@ -191,40 +192,11 @@ export function classicRoutes(everything: Office): Routes {
     MARKETS.filter((each) => each.symbol === (symbol ?? each.symbol)).map((each) => ticker(each.symbol));
 
   function place(call: Call): Visit {
-    const { holder, params, signedAt, windowMs } = call;
-    const { symbol = '', side = '', orderType, size, price, marginMode } = params;
-    const { clientOid = crypto.randomUUID(), force = 'gtc' } = params;
-    const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
-    if (params.productType?.toUpperCase() !== 'USDT-FUTURES') return wrong('productType');
-    if (params.marginCoin !== 'USDT') return wrong('marginCoin');
-    if (marginMode !== 'crossed' && marginMode !== 'isolated') return wrong('marginMode');
-    if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
-    if (orderType === 'limit' && !price) return wrong('price');
-    if (orderType === 'limit' && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
-    const timeInForce = force.toLowerCase() as 'gtc' | 'ioc' | 'fok';
-    if (orderType === 'limit' && !/^(gtc|ioc|fok)$/.test(timeInForce)) return wrong('force');
-    if (side !== 'buy' && side !== 'sell') return wrong('side');
-    if (!/^[.A-Z:/a-z0-9_-]{1,40}$/.test(clientOid)) return wrong('clientOid');
-    if (!(Number(size) > 0)) return turnedAway(refused(45111, 'less than the minimum order quantity'));
-    return {
-      what: 'order',
-      account: holder.account,
-      order: {
-        clientOrderId: clientOid,
-        symbol,
-        side,
-        quantity: quantityOf(size),
-        reduceOnly: params.reduceOnly === 'YES',
-        sendBefore: signedAt + windowMs,
-        isHedged: params.tradeSide === 'open' || params.tradeSide === 'close',
-        marginMode: marginMode === 'crossed' ? 'cross' : 'isolated',
-        ...(orderType === 'limit' && { limit: quantityOf(price), timeInForce }),
-      },
-      tell: (taken) =>
-        taken.outcome === 'refused'
-          ? REFUSALS[taken.code]()
-          : said({ orderId: taken.order.ref, clientOid: taken.order.clientOrderId }),
-    };
+    const order = readOrder(call);
+    if ('what' in order) return order;
+    const timeInForce = (call.params.force ?? 'gtc').toLowerCase() as 'gtc' | 'ioc' | 'fok';
+    if (order.limit && !/^(gtc|ioc|fok)$/.test(timeInForce)) return wrong('force');
+    return taking(call, order.limit ? { ...order, timeInForce } : order);
   }
 
   async function find({ holder, params }: Call): Promise<SeenOrder | null> {

@@ -14,7 +14,17 @@ import {
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
 import { hasTriggered } from './conditional.ts';
-import { askedTrigger, okxTriggers, stateOf, tellTrigger, triggerFault } from './okx-triggers.ts';
+import {
+  algoFault,
+  askedTrigger,
+  okxTriggers,
+  stateOf,
+  tellAlgo,
+  tellTrigger,
+  triggerFault,
+  type Words,
+  wrong,
+} from './okx-triggers.ts';
 import {
   answered,
   busy,
@@ -27,8 +37,6 @@ import {
   said,
 } from './okx-words.ts';
 import { type Call, type Params, quantityOf, type Routes, visit } from './wire.ts';
-
-type Words = readonly [code: number, text: string];
 
 const WRONG_SIDE: Record<SeenStop['side'], Record<SeenStop['triggerBy'], Words>> = {
   sell: {
@@ -71,49 +79,25 @@ const STATES: Record<SeenStop['status'], string> = {
   rejected: 'order_failed',
 };
 
-const tellStop = (stop: SeenStop, { holder }: Call) => ({
-  activePx: '',
+const tellStop = (stop: SeenStop, call: Call) => ({
+  ...tellAlgo(stop, call),
   actualPx: '',
   actualSide: stop.status === 'triggered' ? 'sl' : '',
   actualSz: stop.order?.quantity ?? '0',
-  algoClOrdId: stop.clientOrderId,
-  algoId: stop.ref,
-  amendPxOnTriggerType: '0',
-  attachAlgoOrds: [],
-  cTime: `${stop.acceptedAt}`,
-  callbackRatio: '',
-  callbackSpread: '',
-  ccy: '',
-  clOrdId: '',
   closeFraction: stop.quantity === null ? '1' : '',
   failCode: stop.status === 'rejected' ? '51008' : '',
-  instId: stop.symbol,
-  instType: 'SWAP',
   last: stop.price,
-  lever: '20',
-  linkedOrd: { ordId: '' },
   ordId: stop.order?.ref ?? '',
   ordIdList: stop.order ? [stop.order.ref] : [],
   ordPx: '',
   ordType: 'conditional',
-  posSide: 'net',
   reduceOnly: 'true',
-  side: stop.side,
   slOrdPx: '-1',
   slTriggerPx: stop.price,
   slTriggerPxType: stop.triggerBy,
   state: STATES[stop.status],
   sz: stop.quantity ?? '',
-  tag: '',
-  tdMode: holder.standing.marginMode,
-  tgtCcy: '',
-  tpOrdPx: '',
-  tpTriggerPx: '',
-  tpTriggerPxType: '',
-  triggerPx: '',
-  triggerPxType: '',
   triggerTime: stop.status === 'triggered' ? `${stop.updatedAt}` : '',
-  uTime: `${stop.updatedAt}`,
 });
 
 const row = ({ algoId = '', algoClOrdId = '' }: Params, [code, text]: Words) => ({
@@ -130,17 +114,13 @@ const done = ({ ref, clientOrderId }: Pick<SeenStop, 'ref' | 'clientOrderId'>): 
   said(row({ algoId: ref, algoClOrdId: clientOrderId }, [0, '']));
 
 /** What is wrong with it, whatever stands there. */
-function fault(params: Params, { holder }: Call): Words | null {
-  const { instId = '', tdMode, side, ordType, sz, closeFraction } = params;
-  const { slTriggerPx, slOrdPx, slTriggerPxType = 'last', algoClOrdId = 'a' } = params;
-  const wrong = (name: string): Words => [51000, `Parameter ${name} error`];
-  if (holder.standing.accountType === 'classic')
-    return [51010, "You can't complete this request under your current account mode."];
-  if (!isListed(instId)) return REFUSALS.invalid_symbol;
-  if (tdMode !== 'cross' && tdMode !== 'isolated') return wrong('tdMode');
-  if (side !== 'buy' && side !== 'sell') return wrong('side');
+function fault(params: Params, call: Call): Words | null {
+  const { instId = '', ordType, sz, closeFraction } = params;
+  const { slTriggerPx, slOrdPx, slTriggerPxType = 'last' } = params;
+  const first = algoFault(call);
+  if (first) return first;
   if (ordType !== 'conditional') return wrong('ordType');
-  const isHedged = holder.standing.positionMode === 'hedged';
+  const isHedged = call.holder.standing.positionMode === 'hedged';
   if (isHedged !== (params.posSide === 'long' || params.posSide === 'short')) return wrong('posSide');
   if (!sz && !closeFraction)
     return [51175, 'Parameters sz and closeFraction cannot be empty at the same time'];
@@ -157,8 +137,7 @@ function fault(params: Params, { holder }: Call): Words | null {
   if (slOrdPx !== '-1') return wrong('slOrdPx');
   if (!slTriggerPx) return wrong('slTriggerPx');
   if (!isPrice(slTriggerPx, instId)) return OFF_TICK;
-  if (slTriggerPxType !== 'last' && slTriggerPxType !== 'mark') return wrong('slTriggerPxType');
-  return /^[A-Za-z0-9]{1,32}$/.test(algoClOrdId) ? null : wrong('algoClOrdId');
+  return slTriggerPxType === 'last' || slTriggerPxType === 'mark' ? null : wrong('slTriggerPxType');
 }
 
 export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {

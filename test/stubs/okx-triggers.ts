@@ -5,7 +5,7 @@ import { conditionals, endWaiting, hasTriggered, madeRef } from './conditional.t
 import { isListed, isPrice, OFF_TICK, REFUSALS } from './okx-words.ts';
 import { type Call, type Params, quantityOf } from './wire.ts';
 
-type Words = readonly [code: number, text: string];
+export type Words = readonly [code: number, text: string];
 
 /** One that triggered is effective, whatever becomes of its order. */
 export const stateOf = (order: SeenOrder): string => {
@@ -14,66 +14,83 @@ export const stateOf = (order: SeenOrder): string => {
   return order.status === 'failed' ? 'order_failed' : 'live';
 };
 
-export const tellTrigger = (order: SeenOrder, { holder }: Pick<Call, 'holder'>) => ({
+/** What every algo order is told with; of what it is besides, the fields are empty. */
+export const tellAlgo = (
+  algo: Pick<SeenOrder, 'clientOrderId' | 'ref' | 'symbol' | 'side' | 'acceptedAt' | 'updatedAt'>,
+  { holder }: Pick<Call, 'holder'>,
+) => ({
   activePx: '',
-  actualPx: order.fillPrice ?? '',
   actualSide: '',
-  actualSz: hasTriggered(order) ? order.quantity : '0',
-  algoClOrdId: order.clientOrderId,
-  algoId: order.ref,
+  algoClOrdId: algo.clientOrderId,
+  algoId: algo.ref,
   amendPxOnTriggerType: '0',
   attachAlgoOrds: [],
-  cTime: `${order.acceptedAt}`,
+  cTime: `${algo.acceptedAt}`,
   callbackRatio: '',
   callbackSpread: '',
   ccy: '',
   clOrdId: '',
   closeFraction: '',
-  failCode: order.status === 'failed' ? '51008' : '',
-  instId: order.symbol,
+  instId: algo.symbol,
   instType: 'SWAP',
-  last: order.waitedFor,
   lever: '20',
   linkedOrd: { ordId: '' },
-  ordId: hasTriggered(order) ? madeRef(order.ref) : '',
-  ordIdList: hasTriggered(order) ? [madeRef(order.ref)] : [],
-  ordPx: order.limit ?? '-1',
-  ordType: 'trigger',
   posSide: 'net',
-  reduceOnly: `${order.reduceOnly}`,
-  side: order.side,
+  side: algo.side,
   slOrdPx: '',
   slTriggerPx: '',
   slTriggerPxType: '',
-  state: stateOf(order),
-  sz: order.quantity,
   tag: '',
   tdMode: holder.standing.marginMode,
   tgtCcy: '',
   tpOrdPx: '',
   tpTriggerPx: '',
   tpTriggerPxType: '',
+  triggerPx: '',
+  triggerPxType: '',
+  uTime: `${algo.updatedAt}`,
+});
+
+export const tellTrigger = (order: SeenOrder, call: Pick<Call, 'holder'>) => ({
+  ...tellAlgo(order, call),
+  actualPx: order.fillPrice ?? '',
+  actualSz: hasTriggered(order) ? order.quantity : '0',
+  failCode: order.status === 'failed' ? '51008' : '',
+  last: order.waitedFor,
+  ordId: hasTriggered(order) ? madeRef(order.ref) : '',
+  ordIdList: hasTriggered(order) ? [madeRef(order.ref)] : [],
+  ordPx: order.limit ?? '-1',
+  ordType: 'trigger',
+  reduceOnly: `${order.reduceOnly}`,
+  state: stateOf(order),
+  sz: order.quantity,
   triggerPx: order.waitedFor,
   triggerPxType: 'last',
   triggerTime: hasTriggered(order) ? `${order.updatedAt}` : '',
-  uTime: `${order.updatedAt}`,
 });
 
-/** What is wrong with it; null: nothing. */
-export function triggerFault({ params, holder }: Call): Words | null {
-  const { instId = '', tdMode, side, sz, triggerPx, orderPx, triggerPxType = 'last' } = params;
-  const wrong = (name: string): Words => [51000, `Parameter ${name} error`];
+export const wrong = (name: string): Words => [51000, `Parameter ${name} error`];
+
+/** What is wrong with an algo order, whatever it waits for; null: nothing. */
+export function algoFault({ params, holder }: Call): Words | null {
+  const { instId = '', tdMode, side, algoClOrdId = 'a' } = params;
   if (holder.standing.accountType === 'classic')
     return [51010, "You can't complete this request under your current account mode."];
   if (!isListed(instId)) return REFUSALS.invalid_symbol;
   if (tdMode !== 'cross' && tdMode !== 'isolated') return wrong('tdMode');
   if (side !== 'buy' && side !== 'sell') return wrong('side');
+  return /^[A-Za-z0-9]{1,32}$/.test(algoClOrdId) ? null : wrong('algoClOrdId');
+}
+
+export function triggerFault(call: Call): Words | null {
+  const { instId = '', sz, triggerPx, orderPx, triggerPxType = 'last' } = call.params;
+  const fault = algoFault(call);
+  if (fault) return fault;
   if (!(Number(sz) > 0)) return wrong('sz');
   if (!triggerPx || !orderPx) return wrong(triggerPx ? 'orderPx' : 'triggerPx');
   if (!isPrice(triggerPx, instId) || (orderPx !== '-1' && !isPrice(orderPx, instId))) return OFF_TICK;
   // The exchange knows the mark and the index price too; this stub's entries wait for the last one.
-  if (triggerPxType !== 'last') return wrong('triggerPxType');
-  return /^[A-Za-z0-9]{1,32}$/.test(params.algoClOrdId ?? 'a') ? null : wrong('algoClOrdId');
+  return triggerPxType === 'last' ? null : wrong('triggerPxType');
 }
 
 /** Without its `tell`. */

@@ -7,7 +7,6 @@
 import {
   type Answer,
   type Dialect,
-  type Holder,
   isResting,
   type Listed,
   type Office,
@@ -20,6 +19,7 @@ import {
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
+import type { Holder } from '../../chaos/exchange-standing.ts';
 import { absolute, decimal, sign, subtract, ZERO } from '../../src/domain/decimal.ts';
 import { FOR_EVER, header, mayComeFrom, openly, quantityOf, visit } from './wire.ts';
 

@@ -1,7 +1,8 @@
 // The exchanges' private streams: how one logs in there, what one subscribes to, and how an order is told. Signatures, times
 // and the order of the words are checked as the exchanges do.
 
-import type { Holder, Office, SeenOrder, StreamDialect, StreamTalk } from '../../chaos/exchange-dialect.ts';
+import type { Office, SeenOrder, StreamDialect, StreamTalk } from '../../chaos/exchange-dialect.ts';
+import type { Holder } from '../../chaos/exchange-standing.ts';
 import { plainly } from './conditional.ts';
 import { hmac } from './wire.ts';
 

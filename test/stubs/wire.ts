@@ -3,7 +3,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import {
   type Answer,
-  type Holder,
   type Listed,
   type Office,
   type OtherVisit,
@@ -11,6 +10,7 @@ import {
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
+import type { Holder } from '../../chaos/exchange-standing.ts';
 import { average, type Decimal, decimal, parseDecimal, ZERO } from '../../src/domain/decimal.ts';
 
 /** Whoever asks for nothing else waits as long. */

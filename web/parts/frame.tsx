@@ -10,7 +10,7 @@ import styles from './frame.module.css';
 import { Keys } from './keys.tsx';
 import { Ahead } from './later.tsx';
 import { Masthead, ThumbRow } from './masthead.tsx';
-import { OverPages } from './over.tsx';
+import { OverPages } from './over-pages.tsx';
 import { useRooms } from './rooms.ts';
 import { Unconfirmed } from './unconfirmed.tsx';
 

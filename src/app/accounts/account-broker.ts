@@ -214,7 +214,7 @@ export async function readQuote(
 ) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  if (!deps.pool.allKnow('quotes')) return UPGRADING;
+  if (!deps.pool.allKnow('enquiries')) return UPGRADING;
   const { id: accountId, connectionVersion: version } = account;
   const answer = await askWorker(deps, user, { kind: 'quote', accountId, version, ...asked });
   if (isDenial(answer)) return answer;
@@ -231,7 +231,7 @@ export async function readQuote(
 export async function readOpenOrders(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  if (!deps.pool.allKnow('openOrders')) return UPGRADING;
+  if (!deps.pool.allKnow('enquiries')) return UPGRADING;
   const { id: accountId, connectionVersion: version } = account;
   const answer = await askWorker(deps, user, { kind: 'openOrders', accountId, version });
   if (isDenial(answer)) return answer;

@@ -312,7 +312,8 @@ function mergedPaper(account: Account, patch: unknown) {
 }
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
-const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const asShown = (field: string): string =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The old one stops at once. */
 export async function regenerateSecret(

@@ -18,7 +18,7 @@ import { audit, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
-import type { AccountDeps, Owner } from './accounts.ts';
+import { type AccountDeps, asShown, type Owner } from './accounts.ts';
 
 export type ShownGroup = ReturnType<typeof showGroup>;
 export type GroupWithSecret = ShownGroup & { readonly webhook_secret: string };
@@ -136,8 +136,6 @@ export async function updateGroup(
     ...(read && { members: read.members }),
   }));
 }
-
-const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Null: done. Its webhook stops at once; its orders go on, and stay readable. */
 export async function removeGroup(deps: AccountDeps, owner: Owner, id: string): Promise<Denial | null> {

@@ -67,9 +67,9 @@ export function connect(connecting: Connecting): Broker {
     if (signal.aborted) throw new BrokerUnavailable(`${title} was not asked in time.`);
   }
 
-  const ask = <T>(question: Question<T>, signal: AbortSignal): Promise<T> => {
+  const asking = (signal: AbortSignal) => {
     checkOpen(signal);
-    return asker(exchange, credentials, signal).ask(question);
+    return asker(exchange, credentials, signal);
   };
 
   async function everyPage<T>(
@@ -79,7 +79,7 @@ export function connect(connecting: Connecting): Broker {
     const rows: T[] = [];
     let next: string | null = null;
     for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const answer: Page<T> = await ask(page(next), signal);
+      const answer: Page<T> = await asking(signal).ask(page(next));
       rows.push(...answer.rows);
       if (answer.next === null) return rows;
       next = answer.next;
@@ -112,19 +112,12 @@ export function connect(connecting: Connecting): Broker {
     since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
   });
 
-  const waiting = createWaiting({
-    ...{ words: conditional, title },
-    asking(signal) {
-      checkOpen(signal);
-      return asker(exchange, credentials, signal);
-    },
-  });
+  const waiting = createWaiting({ words: conditional, title, asking });
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = soughtIn(query, market);
     for (const question of profile.lookUps(order, kind)) {
-      checkOpen(signal);
-      const reply = await asker(exchange, credentials, signal).tell(question);
+      const reply = await asking(signal).tell(question);
       if ('refused' in reply) {
         if (reply.refused === 'not_found') continue;
         throw new BrokerUnavailable(`${title} refused to look for the order.`);
@@ -222,8 +215,10 @@ export function connect(connecting: Connecting): Broker {
     const refused = refusedBy(heard, exchange, credentials);
     if (!refused) return null;
     const error = rejectionOf(refused, exchange);
-    if (error) markets.refused(error.code);
-    if (error) return { outcome: 'rejected', error: withLeftOver(error, order) };
+    if (error) {
+      markets.refused(error.code);
+      return { outcome: 'rejected', error: withLeftOver(error, order) };
+    }
     switch (refused.meaning) {
       case 'clock':
         if (isLate(order)) return { outcome: 'rejected', error: tooLate(order, title) };
@@ -288,9 +283,8 @@ export function connect(connecting: Connecting): Broker {
     listing: `${profile.name}:${environment}:${kind}`,
 
     async verify(signal, symbols = []) {
-      checkOpen(signal);
-      const asking = asker(exchange, credentials, signal);
-      const standing = await profile.standing(asking, kind, environment);
+      const own = asking(signal);
+      const standing = await profile.standing(own, kind, environment);
       const problems = [
         ...(standing.isHedged ? [hedged(title, profile.howToSwitch)] : []),
         ...standing.problems,
@@ -307,7 +301,7 @@ export function connect(connecting: Connecting): Broker {
         throw fault;
       });
       const list = await markets.all(signal);
-      const looking = { profile, kind, setting: marginMode, list, held, symbols, asking };
+      const looking = { profile, kind, setting: marginMode, list, held, symbols, asking: own };
       return { ...told, warnings: [...standing.warnings, ...(await marginWarnings(looking))] };
     },
 
@@ -331,7 +325,7 @@ export function connect(connecting: Connecting): Broker {
       return holdings.all(signal);
     },
 
-    balance: async (signal) => ask(profile.balance(kind), signal),
+    balance: async (signal) => asking(signal).ask(profile.balance(kind)),
 
     async quote({ symbol }, signal) {
       const market = await listedMarket(symbol, signal);

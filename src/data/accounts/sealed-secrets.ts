@@ -1,6 +1,6 @@
 // Where secrets lie sealed, and whose they are: for what seals them anew.
 
-import { type Db, must, type Statement, sql } from '../engine/db.ts';
+import { type Db, join, must, type Statement, sql } from '../engine/db.ts';
 
 export interface SealedSecret {
   /** Of the account, the group or the destination, or of the user whose authenticator it is. */
@@ -15,53 +15,31 @@ export interface Place {
   replace(secret: SealedSecret, sealed: string): Statement;
 }
 
+/** One column of one table; `owner` is the column that says whose it is, and its key. */
+const place = (table: Statement, owner: Statement, column: Statement): Place => ({
+  list: (db, { notLike, after, limit }) =>
+    db.all<{ owner: string; sealed: string }>(
+      words(
+        ...[sql`select`, owner, sql`as owner,`, column, sql`as sealed from`, table],
+        ...[sql`where`, owner, sql`> ${after} and`, column, sql`not like ${`${notLike}%`}`],
+        ...[sql`order by`, owner, sql`limit ${limit}`],
+      ),
+    ),
+  replace: (secret, sealed) =>
+    must(
+      'unchanged',
+      words(
+        ...[sql`update`, table, sql`set`, column, sql`= ${sealed}`],
+        ...[sql`where`, owner, sql`= ${secret.owner} and`, column, sql`= ${secret.sealed}`],
+      ),
+    ),
+});
+
+const words = (...statements: readonly Statement[]): Statement => join(statements, ' ');
+
 export const SEALED_SECRETS: readonly Place[] = [
-  {
-    list: (db, { notLike, after, limit }) =>
-      db.all<{ owner: string; sealed: string }>(
-        sql`select id as owner, webhook_secret as sealed from trading_groups
-            where id > ${after} and webhook_secret not like ${`${notLike}%`} order by id limit ${limit}`,
-      ),
-    replace: ({ owner, sealed: before }, sealed) =>
-      must(
-        'unchanged',
-        sql`update trading_groups set webhook_secret = ${sealed} where id = ${owner} and webhook_secret = ${before}`,
-      ),
-  },
-  {
-    list: (db, { notLike, after, limit }) =>
-      db.all<{ owner: string; sealed: string }>(
-        sql`select id as owner, webhook_secret as sealed from trading_accounts
-            where id > ${after} and webhook_secret not like ${`${notLike}%`} order by id limit ${limit}`,
-      ),
-    replace: ({ owner, sealed: before }, sealed) =>
-      must(
-        'unchanged',
-        sql`update trading_accounts set webhook_secret = ${sealed} where id = ${owner} and webhook_secret = ${before}`,
-      ),
-  },
-  {
-    list: (db, { notLike, after, limit }) =>
-      db.all<{ owner: string; sealed: string }>(
-        sql`select user_id as owner, totp_secret as sealed from second_factors
-            where user_id > ${after} and totp_secret not like ${`${notLike}%`} order by user_id limit ${limit}`,
-      ),
-    replace: ({ owner, sealed: before }, sealed) =>
-      must(
-        'unchanged',
-        sql`update second_factors set totp_secret = ${sealed} where user_id = ${owner} and totp_secret = ${before}`,
-      ),
-  },
-  {
-    list: (db, { notLike, after, limit }) =>
-      db.all<{ owner: string; sealed: string }>(
-        sql`select id as owner, sealed_address as sealed from notification_destinations
-            where id > ${after} and sealed_address not like ${`${notLike}%`} order by id limit ${limit}`,
-      ),
-    replace: ({ owner, sealed: before }, sealed) =>
-      must(
-        'unchanged',
-        sql`update notification_destinations set sealed_address = ${sealed} where id = ${owner} and sealed_address = ${before}`,
-      ),
-  },
+  place(sql`trading_groups`, sql`id`, sql`webhook_secret`),
+  place(sql`trading_accounts`, sql`id`, sql`webhook_secret`),
+  place(sql`second_factors`, sql`user_id`, sql`totp_secret`),
+  place(sql`notification_destinations`, sql`id`, sql`sealed_address`),
 ];

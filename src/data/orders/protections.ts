@@ -15,32 +15,8 @@ import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 import { noteStopped } from './strategies.ts';
 
-/** What only the decision reads. */
-type Body = Pick<
-  Protection,
-  | 'adopted'
-  | 'heard'
-  | 'stop'
-  | 'targets'
-  | 'trail'
-  | 'breakEven'
-  | 'timeStopAt'
-  | 'revision'
-  | 'legs'
-  | 'refused'
-  | 'restoredAt'
-  | 'targetsRestoredAt'
-  | 'expiredAt'
-  | 'movedAt'
-  | 'targetsAgainAt'
-  | 'suspendedAt'
-  | 'closesFor'
-  | 'closing'
-  | 'isResumed'
-  | 'credentialsVersion'
->;
-
-const UNTOUCHED: Body = {
+/** What only the decision reads, as it is at first. */
+const UNTOUCHED = {
   adopted: null,
   heard: [],
   stop: null,
@@ -61,7 +37,9 @@ const UNTOUCHED: Body = {
   closing: null,
   isResumed: false,
   credentialsVersion: null,
-};
+} satisfies Partial<Protection>;
+
+type Body = Pick<Protection, keyof typeof UNTOUCHED>;
 
 export interface ProtectionRow {
   id: string;

@@ -29,11 +29,12 @@ interface GivingUp {
 const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
 
 /** An entry that waits for its price, as it was asked to. */
-const isWaiting = ({ leg, order }: OtherLeg): boolean =>
+const isWaiting = ({ leg, order }: Pick<OtherLeg, 'leg' | 'order'>): boolean =>
   leg.leg === 'entry' && isOpenLeg(leg) && order?.priced !== undefined;
 
 /** It waits, and is there: nothing more is to be expected of it in the next moments. */
-export const isSettledIn = (other: OtherLeg): boolean => isWaiting(other) && isResting(other.leg);
+export const isSettledIn = (other: Pick<OtherLeg, 'leg' | 'order'>): boolean =>
+  isWaiting(other) && isResting(other.leg);
 
 /**
  * Entries that wait and cannot stay beside this order: all of them, but for one that waits itself, which takes the place of those

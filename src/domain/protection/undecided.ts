@@ -2,7 +2,7 @@
 
 import { millis } from '../ids.ts';
 import { isOpenLeg, type Order } from '../orders/order.ts';
-import { FORGOTTEN_MS } from '../orders/other-legs.ts';
+import { FORGOTTEN_MS, isSettledIn } from '../orders/other-legs.ts';
 import type { Protection } from './protection.ts';
 import { asksForStop } from './wish.ts';
 
@@ -11,9 +11,7 @@ const openEntries = ({ legs }: Order, instrument: string) =>
 
 /** An entry that may yet be filled there. One that rests at its price is waited for by nobody: whoever sees its fill says so. */
 export const mayOpen = (order: Order, instrument: string): boolean =>
-  openEntries(order, instrument).some(
-    ({ status }) => !(order.priced && (status === 'placed' || status === 'partially_filled')),
-  );
+  openEntries(order, instrument).some((leg) => !isSettledIn({ leg, order }));
 
 /**
  * It asks for a stop, and nobody knows whether it was filled. Of one that rests it is known: what it has filled is wanted, and the rest

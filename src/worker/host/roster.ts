@@ -30,10 +30,13 @@ export interface HostState {
   readonly knows?: readonly Knowledge[];
 }
 
-/** What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer. */
-export type Knowledge = 'protection' | 'sizes' | 'resting' | 'quotes' | 'openOrders';
+/**
+ * What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer (`enquiries`: of a quote, and
+ * of the orders that are open at the broker).
+ */
+export type Knowledge = 'protection' | 'sizes' | 'resting' | 'enquiries';
 /** Of this version. */
-export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting', 'quotes', 'openOrders'];
+export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting', 'enquiries'];
 
 export interface Roster {
   /** Asks, where this process has not heard of the host. */

@@ -1,11 +1,17 @@
 // Where the time of a group's signal went, as a table with bars.
 
+import type { Schemas } from '../../api/client.ts';
 import { Held } from '../../parts/figures.tsx';
 import { Fall, FallRow, placeUpTo, Swatch, seconds } from './fall.tsx';
 import { groupBars } from './group-bars.ts';
-import type { MemberStory } from './group-story.tsx';
 
-export function GroupFall({ stories }: { readonly stories: readonly MemberStory[] }) {
+export interface Ordered {
+  readonly account: Schemas['Account'] | undefined;
+  /** null: it was refused, or is not read yet. */
+  readonly order: Schemas['OrderRecord'] | null;
+}
+
+export function GroupFall({ stories }: { readonly stories: readonly Ordered[] }) {
   const bars = groupBars(
     stories.flatMap(({ order, account }) =>
       order ? [{ order, account: account?.name ?? 'deleted account' }] : [],

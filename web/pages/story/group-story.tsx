@@ -20,7 +20,7 @@ import { SignalStatus } from '../../parts/signal-status.tsx';
 import { countedInWords } from '../../parts/sizes.ts';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import { Checks } from './checks.tsx';
-import { GroupFall } from './group-fall.tsx';
+import { GroupFall, type Ordered } from './group-fall.tsx';
 import { groupHeadline, sameThere } from './group-headline.ts';
 import styles from './group-story.module.css';
 import type { SignalRecord } from './headline.ts';
@@ -33,11 +33,8 @@ type Order = Schemas['OrderRecord'];
 type Account = Schemas['Account'];
 type MemberOrder = Schemas['MemberOrder'];
 
-export interface MemberStory {
+interface MemberStory extends Ordered {
   readonly member: MemberOrder;
-  readonly account: Account | undefined;
-  /** null: it was refused, or is not read yet. */
-  readonly order: Order | null;
 }
 
 export function GroupStory({ signal }: { readonly signal: SignalRecord }) {

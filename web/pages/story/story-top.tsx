@@ -12,7 +12,7 @@ import { figure, unrealOf } from '../../parts/numbers.ts';
 import { isResting } from '../../parts/resting/words.ts';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
-import type { Headline } from './headline.ts';
+import type { Headline, SignalRecord } from './headline.ts';
 import { LookNow } from './look-now.tsx';
 import { aroundOrder, auditOf, besideSignal } from './queries.ts';
 import { canRehearse } from './rehearsable.ts';
@@ -20,12 +20,15 @@ import { Rehearse } from './rehearse.tsx';
 import { placedBy, type WayOn, wayOnOf } from './said.ts';
 import { Settle } from './settle.tsx';
 import styles from './story.module.css';
-import type { StoryOf } from './story.tsx';
 import { shareOf } from './sums.ts';
 import { TakeBack } from './take-back.tsx';
 
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const ZONE = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
+
+export type StoryOf =
+  | { readonly signal: SignalRecord; readonly order: Schemas['OrderRecord'] | null }
+  | { readonly signal: SignalRecord | null; readonly order: Schemas['OrderRecord'] };
 
 interface StoryTopProps {
   readonly of: StoryOf;

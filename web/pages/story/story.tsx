@@ -1,7 +1,6 @@
 // A signal's story, from its message to its last trace: a headline in words, and below it what proves it.
 
 import { useQuery } from '@tanstack/react-query';
-import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
 import { useTitle } from '../../parts/page.tsx';
 import { sentAs, spelled } from '../../parts/symbol.ts';
@@ -13,16 +12,12 @@ import { Legs } from './legs.tsx';
 import { Message } from './message.tsx';
 import { instrumentOf } from './queries.ts';
 import styles from './story.module.css';
-import { StoryTop } from './story-top.tsx';
+import { type StoryOf, StoryTop } from './story-top.tsx';
 import { Ties } from './ties.tsx';
 import { Unknown } from './unknown.tsx';
 import { WaitsFor } from './waits-for.tsx';
 import { Waterfall } from './waterfall.tsx';
 import { WhatProtects } from './what-protects.tsx';
-
-export type StoryOf =
-  | { readonly signal: SignalRecord; readonly order: Schemas['OrderRecord'] | null }
-  | { readonly signal: SignalRecord | null; readonly order: Schemas['OrderRecord'] };
 
 const withSymbol = (signal: SignalRecord, broker: string | undefined): SignalRecord =>
   signal.symbol === null ? signal : { ...signal, symbol: spelled(signal.symbol, broker) };

@@ -2,8 +2,8 @@
 // Whoever cannot get out loses more than whoever cannot get in: what holds back an exit needs a reason, or a way round it.
 // docs/architecture/getting-out.md shows this table, and a test holds it to it.
 
-import type { DenialCode } from './denial.ts';
-import type { RejectionCode } from './orders/order.ts';
+import type { DenialCode } from '../../src/domain/denial.ts';
+import type { RejectionCode } from '../../src/domain/orders/order.ts';
 
 /**
  * `never`: it does not stand in the way of anything that gets out. `passes`: it does, and lets exits pass. `holds`: it can hold one back,

@@ -1,5 +1,5 @@
-// What each who can ask may cost everybody else, at the most. SECURITY.md shows this table, and a test lets each of them ask
-// for as much as they like and measures what it came to (test/http/costs.test.ts).
+// What each who can ask may cost everybody else, at the most. SECURITY.md shows this table, and costs.test.ts lets each of them ask
+// for as much as they like and measures what it came to.
 
 const PRINCIPALS = {
   stranger: 'a stranger with nothing',
