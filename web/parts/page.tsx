@@ -25,6 +25,15 @@ export function Page({ title, answer, facts, children }: PageProps) {
   );
 }
 
+/** Until what it shows is there. */
+export function WaitingPage({ name, words = name }: { readonly name: string; readonly words?: string }) {
+  return (
+    <Page title={name} answer={<span className="quiet">{words}</span>} facts={<span>&nbsp;</span>}>
+      <Skeleton rows={12} />
+    </Page>
+  );
+}
+
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title ? `${title} · Fillpath` : 'Fillpath';

@@ -30,7 +30,7 @@ export function AccountView({ account }: { readonly account: Account }) {
   const isBare = standingOf(account) === 'missing';
   return (
     <div>
-      <Top account={account} money={money.data} />
+      <Top account={account} asked={money} />
       {isBare && <Broker account={account} />}
       <Rests account={account} positions={held.data?.items} />
       <MessageToPaste id={id} secret={secret} />
@@ -64,10 +64,11 @@ function Rests({ account, positions: held }: RestsProps) {
 
 interface TopProps {
   readonly account: Account;
-  readonly money: Schemas['Balance'] | undefined;
+  readonly asked: { readonly data: Schemas['Balance'] | undefined; readonly isLoading: boolean };
 }
 
-function Top({ account, money }: TopProps) {
+function Top({ account, asked }: TopProps) {
+  const { data: money } = asked;
   const { openHalt } = useOver();
   const { matters, rest } = headingOf(account);
   useTitle(account.name);
@@ -89,7 +90,7 @@ function Top({ account, money }: TopProps) {
           {account.broker !== 'paper' && `${account.broker}, ${account.environment.replaceAll('_', ' ')} `}
           <Unreal word={unreal} />
         </span>
-        {money && (
+        {money ? (
           <span>
             equity{' '}
             <b>
@@ -97,6 +98,12 @@ function Top({ account, money }: TopProps) {
             </b>{' '}
             {money.currency}
           </span>
+        ) : (
+          asked.isLoading && (
+            <span className="awaited" aria-hidden="true">
+              equity <b>100,000.00</b> USDT
+            </span>
+          )
         )}
         {today && <Today today={today} />}
       </p>

@@ -1,9 +1,10 @@
 // Where a user is told, beside mail: whether it arrives, and of what.
 
 import { useQuery } from '@tanstack/react-query';
-import { publicConfig } from '../../api/queries.ts';
-import { Page, Section, Skeleton } from '../../parts/page.tsx';
+import { accounts, publicConfig } from '../../api/queries.ts';
+import { Page, Section, Skeleton, WaitingPage } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useTogether } from '../../parts/together.ts';
 import { Add } from './add.tsx';
 import { DestinationRow } from './destination.tsx';
 import styles from './notifications.module.css';
@@ -11,10 +12,14 @@ import { destinations } from './questions.ts';
 import { answerOf, mailInWords } from './words.ts';
 
 export default function Notifications() {
-  const { data, error } = useQuery(destinations);
-  const { data: config } = useQuery(publicConfig);
+  const asked = useQuery(destinations);
+  const askedConfig = useQuery(publicConfig);
+  const isThere = useTogether(asked, askedConfig, useQuery(accounts));
+  const { data, error } = asked;
+  const { data: config } = askedConfig;
   const mail = config?.mail ?? null;
   const answer = data && answerOf(data, { mail });
+  if (!isThere) return <WaitingPage name="Notifications" />;
   return (
     <Page
       title={answer ? answer.lead + answer.rest : 'Notifications'}

@@ -5,8 +5,9 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { Problem } from '../../api/problem.ts';
 import { ownSession } from '../../api/queries.ts';
 import { Mark } from '../../parts/marks.tsx';
-import { Page, Skeleton } from '../../parts/page.tsx';
+import { Page, WaitingPage } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useTogether } from '../../parts/together.ts';
 import { ageInWords, useNow } from '../../parts/when.tsx';
 import { type Asked, useAsked } from './asked.ts';
 import { DeadLetters } from './dead-letters.tsx';
@@ -28,13 +29,17 @@ import { Users } from './users.tsx';
 import { answerOf, missingIn, partsOf, sharedFault, whyNot } from './words.ts';
 import { Workers } from './workers.tsx';
 
+const ASKING = 'Asking whether everything answers';
+
 export default function Operation() {
   const { data: session, error, refetch } = useQuery(ownSession);
   if (!session)
-    return (
+    return error ? (
       <Page title="Operation" answer={<span className="quiet">Operation</span>}>
-        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={12} />}
+        <ProblemNote fault={error} onAgain={refetch} />
       </Page>
+    ) : (
+      <WaitingPage name="Operation" words={ASKING} />
     );
   return session.user.is_admin ? (
     <Administration user={session.user} />
@@ -65,6 +70,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
   const users = useInfiniteQuery(usersQuery(email));
   const terms = useQuery(termsQuery);
   const unreadable = useQuery(unreadableQuery);
+  const isThere = useTogether(health, queues, workers, letters, users, terms, unreadable);
   const askedHealth = useAsked('health', health);
   const asked = {
     queues: useAsked('worker hosts, queues', queues),
@@ -81,6 +87,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
   const isShown = (asked: Asked) => asked.isKnown || !partOf(asked).isSaid;
   const refused = queues.error instanceof Problem ? whyNot(user, queues.error) : null;
   if (refused) return <NotYours why={refused} />;
+  if (!isThere) return <WaitingPage name="Operation" words={ASKING} />;
   // What was said before it fell silent is no word on how it is now.
   const said = askedHealth.fault ? undefined : health.data;
   const answer = said && answerOf(said);
@@ -102,7 +109,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
               ? shared?.of.length === all.length
                 ? 'Nothing answers'
                 : 'Whether everything answers is not known'
-              : 'Asking whether everything answers'}
+              : ASKING}
           </span>
         )
       }

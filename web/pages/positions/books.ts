@@ -63,6 +63,8 @@ const realisedToday = (id: string, simulation: boolean, from: string) =>
 export function useBooks(accounts: readonly Schemas['Account'][]): {
   readonly real: readonly Book[];
   readonly simulated: readonly Book[];
+  /** Something of them is asked for, for the first time. */
+  readonly isLoading: boolean;
 } {
   const from = localMidnight();
   const held = useQueries({
@@ -116,5 +118,6 @@ export function useBooks(accounts: readonly Schemas['Account'][]): {
   return {
     real: accounts.map((account, index) => bookOf(account, false, index)),
     simulated: accounts.flatMap((account, index) => (hasItems(index) ? [bookOf(account, true, index)] : [])),
+    isLoading: [held, money, rehearsed, earned, pretended].flat().some((asked) => asked.isLoading),
   };
 }

@@ -3,16 +3,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { accounts } from '../../api/queries.ts';
+import { accounts, brokers } from '../../api/queries.ts';
 import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { counted, Unreal } from '../../parts/figures.tsx';
-import { Led, Page, Skeleton } from '../../parts/page.tsx';
+import { Led, Page, WaitingPage } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { exposureOf } from '../../parts/protection/exposure.ts';
 import { useWithout } from '../../parts/protection/without.ts';
 import { RestingEntries } from '../../parts/resting/entries.tsx';
 import { useResting } from '../../parts/resting/use-resting.ts';
 import { type Sum, sumsByCurrency, unsigned } from '../../parts/sums.ts';
+import { useTogether } from '../../parts/together.ts';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
@@ -26,16 +27,21 @@ type Asked = { readonly of: string } & ({ readonly align: string } | { readonly 
 const nameOf = ({ account, simulation }: Book): string => `${account.id} ${simulation}`;
 
 export default function Positions() {
-  const { data: all, error, isPending, refetch } = useQuery(accounts);
+  const askedAccounts = useQuery(accounts);
+  const { data: all, error, refetch } = askedAccounts;
   const books = useBooks(all ?? []);
-  const { data: resting = [] } = useResting();
+  const without = useWithout(countedOf(books.real));
+  const askedResting = useResting();
+  const { data: resting = [] } = askedResting;
+  const isThere = useTogether(askedAccounts, books, without, askedResting, useQuery(brokers));
   const [asked, setAsked] = useState<Asked | null>(null);
-  if (isPending || !all)
+  if (!all && error)
     return (
       <Page title="Positions" answer={<span className="quiet">Positions</span>}>
-        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
+        <ProblemNote fault={error} onAgain={refetch} />
       </Page>
     );
+  if (!all || !isThere) return <WaitingPage name="Positions" words="Reading positions at the brokers" />;
   if (all.length === 0)
     return (
       <Page title="No positions" answer="No positions" facts={<span>There is no account yet.</span>}>
@@ -53,7 +59,7 @@ export default function Positions() {
     <Page
       title={titleOf(heading, books.real)}
       answer={<Answer books={books.real} />}
-      facts={<Facts books={books.real} resting={resting.length} />}
+      facts={<Facts books={books.real} resting={resting.length} without={without} />}
     >
       <Led>
         <table className={`table listed ${styles.positions}`}>
@@ -174,8 +180,7 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
 
 /** Lost at the stops, by currency; what is not known of one is not a sum of the others. */
 function atRisk(books: readonly Book[]) {
-  const counts = books.some(isMoney) ? books.filter(isMoney) : books;
-  const known = counts.flatMap(({ positions = [], currency }) => {
+  const known = countedOf(books).flatMap(({ positions = [], currency }) => {
     const { risk } = exposureOf(positions);
     return risk === null ? [] : [{ value: risk, currency }];
   });
@@ -192,16 +197,22 @@ function Stops({ books }: { readonly books: readonly Book[] }) {
   );
 }
 
-/** Money that is none is not added to money that is. */
 const isMoney = (book: Book): boolean => wordOf(book) === null;
+/** Money that is none is not added to money that is. */
+const countedOf = (books: readonly Book[]): readonly Book[] =>
+  books.some(isMoney) ? books.filter(isMoney) : books;
 
-function Facts({ books, resting }: { readonly books: readonly Book[]; readonly resting: number }): ReactNode {
+interface FactsProps {
+  readonly books: readonly Book[];
+  readonly resting: number;
+  readonly without: ReturnType<typeof useWithout>;
+}
+
+function Facts({ books, resting, without: { missing, unasked } }: FactsProps): ReactNode {
   const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
-  const hasMoney = books.some(isMoney);
-  const counts = hasMoney ? books.filter(isMoney) : books;
-  const { missing, unasked } = useWithout(counts);
+  const counts = countedOf(books);
   if (readAt.length === 0) return null;
-  const words = new Set(hasMoney ? [] : books.flatMap((book) => wordOf(book) ?? []));
+  const words = new Set(books.some(isMoney) ? [] : books.flatMap((book) => wordOf(book) ?? []));
   const open = sumsByCurrency(
     counts.flatMap(({ positions = [], currency }) =>
       positions.map(({ open_profit }) => ({ value: open_profit, currency })),

@@ -1,11 +1,12 @@
 // Who tried, who may, and who did: the attempts that were refused, the ways in, and the log of everything.
 
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { overview, ownSession } from '../../api/queries.ts';
+import { accounts, overview, ownSession, publicConfig, subscription } from '../../api/queries.ts';
 import { counted, figure } from '../../parts/numbers.ts';
-import { Page } from '../../parts/page.tsx';
+import { Page, WaitingPage } from '../../parts/page.tsx';
 import { ageInWords } from '../../parts/times.ts';
+import { useTogether } from '../../parts/together.ts';
 import { isCharting } from './addresses.ts';
 import { Addresses } from './addresses.tsx';
 import { AfterTheft } from './after-theft.tsx';
@@ -14,13 +15,15 @@ import { answerOf } from './attacks.ts';
 import { Attempts } from './attempts.tsx';
 import { AuditLog } from './audit-log.tsx';
 import { Own } from './own.tsx';
-import { allowedIps, attacks } from './questions.ts';
+import { afterTheft, allowedIps, apiKeys, attacks, auditLog, sessions } from './questions.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 
 export default function Security() {
+  const isThere = useAll();
   const { data } = useQuery(attacks);
   const answer = data && answerOf(data.found.length, data.isAll);
+  if (!isThere) return <WaitingPage name="Security" words="Who tried, and who may" />;
   return (
     <Page
       title={answer ? answer.count + answer.rest : 'Security'}
@@ -51,6 +54,22 @@ export default function Security() {
     </Page>
   );
 }
+
+/** What the parts below ask for, each for itself. */
+const useAll = (): boolean =>
+  useTogether(
+    useQuery(attacks),
+    useQuery(afterTheft),
+    useQuery(allowedIps),
+    useQuery(apiKeys),
+    useQuery(sessions),
+    useInfiniteQuery(auditLog('')),
+    useQuery(accounts),
+    useQuery(overview),
+    useQuery(ownSession),
+    useQuery(publicConfig),
+    useQuery(subscription),
+  );
 
 function Facts() {
   const { data: session } = useQuery(ownSession);

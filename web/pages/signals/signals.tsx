@@ -8,9 +8,10 @@ import { accounts as allAccounts, overview as ownOverview } from '../../api/quer
 import type { Signal } from '../../parts/happened.ts';
 import { More } from '../../parts/more.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
-import { Page, Skeleton } from '../../parts/page.tsx';
+import { Page, Skeleton, WaitingPage } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { spelled } from '../../parts/symbol.ts';
+import { useTogether } from '../../parts/together.ts';
 import { ageInWords, useNow } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
@@ -36,16 +37,20 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   // The address gives a new object each time; the list is asked for once.
   const text = JSON.stringify(given);
   const filters = useMemo(() => JSON.parse(text) as Filters, [text]);
-  const { data: overview } = useQuery(ownOverview);
-  const { data: accounts, error: accountsFault } = useQuery(allAccounts);
+  const askedOverview = useQuery(ownOverview);
+  const askedAccounts = useQuery(allAccounts);
+  const { data: overview } = askedOverview;
+  const { data: accounts, error: accountsFault } = askedAccounts;
   const accountOf = useAccountOf(accounts);
   const { list, signals, isOpen, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
+  const isThere = useTogether(askedOverview, askedAccounts, list);
   const symbols = useMemo(() => symbolsOf(accounts ?? [], signals, filters), [accounts, signals, filters]);
   const counts = overview?.signals_today ?? null;
   const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
   const isToday = filters.time === undefined && filters.from === undefined;
   const table = useRowKeys();
   const fault = accountsFault ?? list.error;
+  if (!isThere) return <WaitingPage name={title} />;
   return (
     <Page
       title={title}

@@ -19,6 +19,7 @@ export interface HeldBook {
 export function useWithout(books: readonly HeldBook[]): {
   readonly missing: readonly Sum[];
   readonly unasked: readonly Sum[];
+  readonly isLoading: boolean;
 } {
   const bare = books.flatMap(({ account, currency, positions = [] }) =>
     positions
@@ -41,5 +42,6 @@ export function useWithout(books: readonly HeldBook[]): {
   return {
     missing: sumsByCurrency(worths.filter(({ isMissing }) => isMissing)),
     unasked: sumsByCurrency(worths.filter(({ isMissing }) => !isMissing)),
+    isLoading: instruments.some((asked) => asked.isLoading),
   };
 }
