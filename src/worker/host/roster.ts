@@ -31,9 +31,11 @@ export interface HostState {
 }
 
 /** What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer. */
-export type Knowledge = 'protection' | 'sizes' | 'resting' | 'quotes' | 'openOrders';
+export type Knowledge = 'protection' | 'sizes' | 'resting' | 'quotes' | 'openOrders' | 'candles';
 /** Of this version. */
-export const KNOWN: readonly Knowledge[] = ['protection', 'sizes', 'resting', 'quotes', 'openOrders'];
+export const KNOWN: readonly Knowledge[] = [
+  ...(['protection', 'sizes', 'resting', 'quotes', 'openOrders', 'candles'] as const),
+];
 
 export interface Roster {
   /** Asks, where this process has not heard of the host. */
