@@ -4,6 +4,7 @@
 // `unknown` for an order.
 
 import type { BrokerName, MarginMode } from '../domain/brokers.ts';
+import type { Candle, CandleSpan } from '../domain/candles.ts';
 import type { Capabilities, TimeInForce } from '../domain/capabilities.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
@@ -317,6 +318,11 @@ export interface Broker {
   instruments(search: InstrumentSearch, signal: AbortSignal): Promise<readonly Instrument[]>;
   balance(signal: AbortSignal): Promise<Balance>;
   quote(instrument: Instrument, signal: AbortSignal): Promise<Quote>;
+  /**
+   * What it was traded at, the oldest first; what was not traded has none. Without this call the broker has none. Only whoever looks asks
+   * for them, and connections with the same `listing` are given the same ones.
+   */
+  candles?(instrument: Instrument, span: CandleSpan, signal: AbortSignal): Promise<readonly Candle[]>;
   /**
    * Never throws for a refusal, nor for a lost answer. BrokerUnavailable means: certainly not sent; BrokerBusy: certainly
    * not taken.

@@ -12,6 +12,7 @@ import {
   revealSecret,
   updateAccount,
 } from '../app/accounts/accounts.ts';
+import { readCandles } from '../app/accounts/candles.ts';
 import { beginningOfDay } from '../app/accounts/day-equity.ts';
 import {
   createGroup,
@@ -316,6 +317,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readBalance: bind(atBroker.readBalance),
       readOpenOrders: bind(atBroker.readOpenOrders),
       readQuote: bind(atBroker.readQuote),
+      readCandles: bind(readCandles),
       readSymbols: bind(atBroker.readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

@@ -27,6 +27,11 @@ const FILL_WAIT_MS = 1_000;
 /** An order that follows at once waits so much longer for it: what is not filled by then rests. */
 const SETTLE_MS = 2_000;
 
+/** Candles are the same for all users of a broker, and only the last one still moves. */
+const CHART_MS = 10_000;
+/** Each is some tens of kilobytes at the most. */
+const MOST_CHARTS = 200;
+
 /** A stop that nobody sees so long after it was sent is sent again: it can only reduce. */
 const LOST_STOP_MS = 2_000;
 
@@ -102,6 +107,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     gates: createGates(),
     rates: createRates(),
     listings: createYoung(),
+    charts: createYoung(undefined, { youngMs: CHART_MS, most: MOST_CHARTS }),
     takeRead: base.takeRead,
     idleMs: workers.idleMs,
     brokerTimeoutMs: timeoutMs,

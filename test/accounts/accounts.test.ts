@@ -773,6 +773,7 @@ describe('what the worker is asked', () => {
     ['GET', '/positions'],
     ['GET', '/balance'],
     ['GET', '/quote?symbol=BTCUSDT'],
+    ['GET', '/candles?symbol=BTCUSDT&interval=1h'],
     ['GET', '/open-orders'],
     ['GET', '/symbols'],
     ['POST', '/verify'],

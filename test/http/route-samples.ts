@@ -202,6 +202,10 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     params: { id: trader.account.id },
     query: '?symbol=BTCUSDT',
   }),
+  'GET /trading/accounts/:id/candles': ({ trader }) => ({
+    params: { id: trader.account.id },
+    query: '?symbol=BTCUSDT&interval=1h',
+  }),
   'GET /trading/accounts/:id/open-orders': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),

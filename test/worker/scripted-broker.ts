@@ -20,6 +20,7 @@ import type {
   Quote,
 } from '../../src/broker/broker.ts';
 import { TRADABLE } from '../../src/broker/broker.ts';
+import type { Candle, CandleSpan } from '../../src/domain/candles.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError } from '../../src/domain/orders/order.ts';
@@ -42,6 +43,7 @@ interface Answers {
   instruments: { asked: Parameters<Broker['instruments']>[0]; answer: readonly Instrument[] };
   balance: { asked: null; answer: Balance };
   quote: { asked: Instrument; answer: Quote };
+  candles: { asked: CandleSpan; answer: readonly Candle[] };
   place: { asked: BrokerOrder; answer: PlaceOutcome };
   find: { asked: OrderQuery; answer: BrokerOrderState | null };
   openOrders: { asked: null; answer: readonly OpenOrder[] };
@@ -115,6 +117,8 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     tells: false as boolean | (() => Promise<void>),
     /** Whether what can be traded there is said to be the same for all. */
     listing: undefined as string | undefined,
+    /** Whether it can be asked what was traded before. */
+    hasCandles: false,
     /** Who listens, by account. */
     ears,
     streams: 0,
@@ -224,6 +228,9 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       balance: (signal) => answer(on('balance'), null, () => BALANCE, signal),
       quote: (instrument, signal) =>
         answer(on('quote'), instrument, () => ({ bid: PRICE, ask: PRICE }), signal),
+      ...(broker.hasCandles && {
+        candles: (_instrument, span, signal) => answer(on('candles'), span, () => [], signal),
+      }),
       place: (order, signal) => answer(on('place'), order, () => place(id, order), signal),
       find: (query, signal) =>
         answer(on('find'), query, () => known(id, query.clientOrderId)?.state ?? null, signal),

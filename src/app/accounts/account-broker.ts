@@ -27,6 +27,7 @@ type Enquiry =
   | 'positions'
   | 'balance'
   | 'quote'
+  | 'candles'
   | 'openOrders'
   | 'flatten'
   | 'symbols'
@@ -35,7 +36,12 @@ type Enquiry =
 
 /** Nothing was ordered: what asks may ask again. */
 const AGAIN = { advice: 'Try again in a moment.' };
-const UPGRADING = deny('worker_unavailable', { ...AGAIN, detail: 'The service is being upgraded.' });
+export const UPGRADING = deny('worker_unavailable', { ...AGAIN, detail: 'The service is being upgraded.' });
+
+export const NO_SYMBOL = deny('not_found', {
+  detail: 'The account’s broker has no such symbol, or it is not traded now.',
+  advice: 'GET /trading/accounts/{id}/symbols lists what can be traded.',
+});
 
 /** Nobody who trades is held back by it. */
 export const LESS = {
@@ -218,11 +224,7 @@ export async function readQuote(
   const { id: accountId, connectionVersion: version } = account;
   const answer = await askWorker(deps, user, { kind: 'quote', accountId, version, ...asked });
   if (isDenial(answer)) return answer;
-  if (!answer.quote)
-    return deny('not_found', {
-      detail: 'The account’s broker has no such symbol, or it is not traded now.',
-      advice: 'GET /trading/accounts/{id}/symbols lists what can be traded.',
-    });
+  if (!answer.quote) return NO_SYMBOL;
   const { symbol, bid, ask } = answer.quote;
   return { symbol, bid: toNumber(bid), ask: toNumber(ask) };
 }

@@ -45,6 +45,7 @@ import {
   unanswered,
 } from './api.ts';
 import { type Assets, findAsset, instrumentOf, search } from './assets.ts';
+import { candlesAt } from './candles.ts';
 import { acceptedAs, closedProblem, problemOf, refused, requestOf, tooLate } from './placing.ts';
 import { listOf, MOST_ORDERS, openQuestions } from './questions.ts';
 import { DUPLICATE, isAboutTheId, type Refusal } from './refusals.ts';
@@ -212,6 +213,11 @@ function connection(
       if (answer.kind === 'refusal')
         throw new BrokerUnavailable(`Alpaca has no quote of ${symbol}: “${answer.message}”.`);
       throw unanswered(answer, environment);
+    },
+
+    async candles({ symbol }, span, signal) {
+      checkOpen(signal);
+      return candlesAt(api, symbol, span, signal);
     },
 
     async place(order, signal) {

@@ -286,4 +286,14 @@ export const LAST_TRADE = Compile(Type.Object({ symbol: text, trade: Type.Object
 export const QUOTE = Compile(
   Type.Object({ symbol: text, quote: Type.Object({ t: time, bp: price, ap: price }) }),
 );
+/** null: nothing was traded. */
+export const BARS = Compile(
+  Type.Object({
+    symbol: text,
+    bars: Type.Union([
+      Type.Array(Type.Object({ t: time, o: traded, h: traded, l: traded, c: traded })),
+      Type.Null(),
+    ]),
+  }),
+);
 export const priceOf = (value: number): Decimal => rounded(decimal(value));

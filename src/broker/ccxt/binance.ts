@@ -109,6 +109,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   fetchOpenOrders: 40,
   fetchOrders: 5,
   fapiPublicGetTickerBookTicker: 2,
+  fapiPublicGetKlines: 2,
   sapiGetAccountApiRestrictions: 0,
 };
 

@@ -18,6 +18,7 @@ import {
 } from '../broker.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
+import { candlesAt } from './candles.ts';
 import { type ConditionalWords, createWaiting, noDay, noTrigger, withCodes } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { createHoldings } from './holdings.ts';
@@ -331,6 +332,11 @@ export function connect(connecting: Connecting): Broker {
       const market = await listedMarket(symbol, signal);
       // Anybody may ask, and is counted by address: not with the account's own.
       return asker(exchange, null, signal).ask(profile.quote(market, kind));
+    },
+
+    async candles({ symbol }, span, signal) {
+      const market = await listedMarket(symbol, signal);
+      return candlesAt(asker(exchange, null, signal), profile.name, market, span);
     },
 
     place,

@@ -1,7 +1,9 @@
 // The paper exchange's list of contracts and their prices. A price is a pure function of seed, symbol and time: there
 // is no feed to keep, every process sees the same market, and a test can ask for any moment.
 
+import { setImmediate } from 'node:timers/promises';
 import Big from 'big.js';
+import { type Candle, type CandleSpan, INTERVAL_MS } from '../../domain/candles.ts';
 import { canonical, type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { type InstrumentSearch, searchInstruments } from '../../domain/instrument-search.ts';
@@ -189,6 +191,32 @@ export function pathOf(listing: Listing, seed: number, last?: Decimal): Path {
       return { bid: onTick(ticks), ask: onTick(ticks + spread(at)) };
     },
   };
+}
+
+/** How often a price is looked at for one candle. */
+const LOOKS = 8;
+/** Then whoever trades in this process has its turn. */
+const CANDLES_AT_ONCE = 25;
+
+/** The bids along its path. */
+export async function candlesOf(
+  { tickSize }: Listing,
+  path: Pick<Path, 'bid'>,
+  { interval, from, to }: CandleSpan,
+  now: number,
+): Promise<Candle[]> {
+  const each = INTERVAL_MS[interval];
+  const price = (ticks: number) => canonical(new Big(tickSize).times(ticks));
+  const candles: Candle[] = [];
+  for (let at = from; at < Math.min(to, now); at += each) {
+    const lasts = Math.min(each, now - at);
+    const seen = Array.from({ length: LOOKS + 1 }, (_, look) => path.bid(at + (lasts * look) / LOOKS));
+    const [open = 0, close = 0] = [seen[0], seen[LOOKS]];
+    const [high, low] = [Math.max(...seen), Math.min(...seen)];
+    candles.push({ at, open: price(open), high: price(high), low: price(low), close: price(close) });
+    if (candles.length % CANDLES_AT_ONCE === 0) await setImmediate();
+  }
+  return candles;
 }
 
 export const quote = (listing: Listing, seed: number, now: number, last?: Decimal): Quote =>

@@ -24,7 +24,7 @@ import { balanceOf, held, isResting, positionsOf } from './book.ts';
 import { keepBook, unlessAborted } from './bookkeeping.ts';
 import { accept, cancel } from './engine.ts';
 import type { PaperLedger, PaperOrder } from './ledger.ts';
-import { describe, searchListings } from './market.ts';
+import { candlesOf, describe, searchListings } from './market.ts';
 import { invalidSymbol } from './rejections.ts';
 import { type Rules, sessionOf } from './rules.ts';
 import { openOrderOf, stateOf } from './state.ts';
@@ -165,6 +165,13 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
         const listing = venue.listing(instrument);
         if (!listing) throw new BrokerUnavailable(invalidSymbol(instrument.symbol).message);
         return (await venue.prices([listing], signal)).quotes(listing);
+      }),
+
+    candles: (instrument, span, signal) =>
+      answered(signal, async () => {
+        const listing = venue.listing(instrument);
+        const path = listing && (await venue.prices([], signal)).path(listing);
+        return path ? candlesOf(listing, path, span, clock.now()) : [];
       }),
 
     position: ({ symbol }, signal) => answered(signal, async () => held(await look(signal), symbol)),

@@ -12,10 +12,10 @@ import type { UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
 import { sendDenial } from '../problem.ts';
 import { VerifiedAccount } from '../schemas/answers.ts';
-import { Balance, Instrument, OpenOrders, Positions, Quote } from '../schemas/broker-answers.ts';
+import { Balance, Candles, Instrument, OpenOrders, Positions, Quote } from '../schemas/broker-answers.ts';
 import { AlignBody } from '../schemas/order-requests.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import { QuoteQuery, SymbolsQuery } from '../schemas/requests.ts';
+import { CandlesQuery, QuoteQuery, SymbolsQuery } from '../schemas/requests.ts';
 import { ASKS_BROKER, action, type OfAccount, type Outcome, ofOne, owners, user } from './of-account.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
@@ -31,6 +31,7 @@ export interface AccountBrokerRoutes {
     id: string,
     asked: { readonly symbol: string; readonly simulation: boolean },
   ): Outcome;
+  readCandles(user: UserId, id: string, asked: Static<typeof CandlesQuery>): Outcome;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
@@ -178,6 +179,29 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
       const asked = { symbol, simulation };
       return answer(request, reply, await deps.readQuote(request.caller.user.id, request.params.id, asked));
     },
+  );
+
+  server.get<OfAccount & { Querystring: Static<typeof CandlesQuery> }>(
+    '/trading/accounts/:id/candles',
+    {
+      ...user(
+        ofOne({
+          id: 'readCandles',
+          summary: 'Read what a symbol was traded at',
+          description:
+            'The broker’s own candles, in UTC, of its real market, or what they were less than ten seconds ago. One read of the broker, after what orders need; whoever asks for the same shares it.',
+          answers: { 200: Candles },
+          denials: ASKS_BROKER,
+        }),
+      ),
+      schema: { querystring: CandlesQuery },
+    },
+    async (request, reply) =>
+      answer(
+        request,
+        reply,
+        await deps.readCandles(request.caller.user.id, request.params.id, request.query),
+      ),
   );
 
   server.get<OfAccount>(

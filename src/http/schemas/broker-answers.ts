@@ -1,6 +1,7 @@
 // The shapes of answers about what is asked of a broker: what is held, what it is worth, what can be traded.
 
 import { Type } from 'typebox';
+import { INTERVALS } from '../../domain/candles.ts';
 import { flag, number, orNull, text, time } from './parts.ts';
 import { PositionProtection } from './protection-answers.ts';
 import { oneOf } from './requests.ts';
@@ -73,6 +74,31 @@ export const Quote = Type.Object(
     ask: number('what a market order buys at', 60_000),
   },
   { title: 'Quote' },
+);
+
+export const Candles = Type.Object(
+  {
+    symbol: text('as the broker calls it', ['BTCUSDT']),
+    interval: oneOf(INTERVALS, { description: 'how long each lasts', examples: ['5m'] }),
+    source: oneOf(['broker', 'none'], {
+      description: 'broker: they are its own; none: it has none, or we do not ask it for them',
+      examples: ['broker'],
+    }),
+    candles: Type.Array(
+      Type.Object(
+        {
+          at: time('when it began'),
+          open: number('the first price', 60_000),
+          high: number('the highest', 60_250),
+          low: number('the lowest', 59_900),
+          close: number('the last, so far', 60_100),
+        },
+        { title: 'Candle' },
+      ),
+      { description: 'the oldest first; time without a trade may have none' },
+    ),
+  },
+  { title: 'Candles' },
 );
 
 export const OpenOrders = Type.Object(

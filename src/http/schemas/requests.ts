@@ -1,6 +1,7 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
 import { type TSchemaOptions, Type } from 'typebox';
+import { INTERVALS, MOST_CANDLES } from '../../domain/candles.ts';
 import { SYMBOL } from '../../domain/signals/symbol.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
@@ -95,6 +96,16 @@ export const QuoteQuery = Type.Object(
     simulation: Type.Optional(
       Type.Boolean({ default: false, description: 'true: as the simulated book has it' }),
     ),
+  },
+  { additionalProperties: false },
+);
+
+export const CandlesQuery = Type.Object(
+  {
+    symbol,
+    interval: oneOf(INTERVALS, { description: 'how long each lasts', examples: ['5m'] }),
+    from: Type.Optional(timeOf('without it 200 candles before `to`')),
+    to: Type.Optional(timeOf(`without it now; at most ${MOST_CANDLES} candles after \`from\``)),
   },
   { additionalProperties: false },
 );

@@ -4,6 +4,7 @@
 // the answer, asks again.
 
 import type { Balance, OpenOrder, Position } from '../../broker/broker.ts';
+import type { CandleSpan } from '../../domain/candles.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
@@ -12,7 +13,7 @@ import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
-import type { Quoted, Reset, SymbolPage, Unavailable, Verdict } from '../lane/enquiries.ts';
+import type { Charted, Quoted, Reset, SymbolPage, Unavailable, Verdict } from '../lane/enquiries.ts';
 import type { Draft } from '../lane/plan-ahead.ts';
 import type { Placement, Pool } from './pool.ts';
 import type { Roster } from './roster.ts';
@@ -44,6 +45,11 @@ export interface Work {
   quote: {
     request: { accountId: AccountId; symbol: string; simulation: boolean; version?: number };
     answer: Quoted | Unavailable;
+  };
+  /** Of the account's real market, also for a simulation in it. */
+  candles: {
+    request: { accountId: AccountId; symbol: string; version?: number } & CandleSpan;
+    answer: Charted | Unavailable;
   };
   /** Whoever sent them. */
   openOrders: {

@@ -31,8 +31,8 @@ export interface HostState {
 }
 
 /**
- * What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer (`enquiries`: of a quote, and
- * of the orders that are open at the broker).
+ * What a worker must know of an order, or it must not have it; and of what is asked, or it gives no answer (`enquiries`: of a quote, of
+ * candles, and of the orders that are open at the broker).
  */
 export type Knowledge = 'protection' | 'sizes' | 'resting' | 'enquiries';
 /** Of this version. */

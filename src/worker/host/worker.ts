@@ -18,7 +18,7 @@ import {
   lookAtOrder,
   type Reset,
   readAtBroker,
-  readQuote,
+  readMarket,
   resetSimulation,
   searchSymbols,
   type Unavailable,
@@ -62,6 +62,7 @@ export interface WorkerDeps {
   readonly rates: BrokerAccess['rates'];
   /** What all users find at a broker. */
   readonly listings: Young;
+  readonly charts: Young;
   readonly takeRead: TakeRead;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
@@ -282,12 +283,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'openOrders':
         return reading(request, () => readAtBroker(connections, request));
       case 'quote':
-        return reading(request, () => readQuote(connections, request));
+      case 'candles':
+        return reading(request, () => readMarket({ ...deps, connections }, request));
       case 'plan': {
         const { accountId, draft, isProof } = request;
-        const { signal } = stopping;
-        const unsettled = () => orders.unsettled(user, accountId);
-        const besides = async () => ({ trades: await books.asOfNow(draft), unsettled, signal });
+        const beside = { unsettled: () => orders.unsettled(user, accountId), signal: stopping.signal };
+        const besides = async () => ({ trades: await books.asOfNow(draft), ...beside });
         const plan = () => answerPlan({ ...execution, judge: foresee }, request, besides);
         // What is proven is for an order, or for what one has made of the position.
         return asking(accountId, () => (isProof ? plan() : readings.asReader(plan)));

@@ -12,6 +12,7 @@ import {
   type Position,
   type Quote,
 } from '../../broker/broker.ts';
+import type { Candle, CandleSpan } from '../../domain/candles.ts';
 import type { AccountId } from '../../domain/ids.ts';
 import type { InstrumentSearch } from '../../domain/instrument-search.ts';
 import type { Look } from '../../domain/orders/fill.ts';
@@ -93,18 +94,60 @@ export interface Quoted {
   readonly quote: (Quote & { readonly symbol: string }) | null;
 }
 
-export async function readQuote(
+interface OfSymbol {
+  readonly accountId: AccountId;
+  readonly symbol: string;
+}
+type QuoteAsked = { readonly kind: 'quote'; readonly simulation: boolean } & OfSymbol;
+type CandlesAsked = { readonly kind: 'candles' } & OfSymbol & CandleSpan;
+
+/** What an instrument costs, or what it was traded at. `charts`: of all users, as `listings` below. */
+export const readMarket = (
+  { connections, charts }: { readonly connections: Connections; readonly charts: Young },
+  request: QuoteAsked | CandlesAsked,
+): Promise<Quoted | Charted | Unavailable> =>
+  request.kind === 'quote' ? readQuote(connections, request) : readCandles(connections, charts, request);
+
+async function readQuote(
   connections: Connections,
-  {
-    symbol,
-    ...target
-  }: { readonly accountId: AccountId; readonly simulation: boolean; readonly symbol: string },
+  { symbol, ...target }: QuoteAsked,
 ): Promise<Quoted | Unavailable> {
   try {
     return await connections.use(target, async (broker) => {
       const instrument = await broker.resolve(symbol);
       if ('rejection' in instrument) return { quote: null };
       return { quote: { symbol: instrument.symbol, ...(await broker.quote(instrument)) } };
+    });
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** `candles`: null where the broker has none at all. */
+export interface Charted {
+  readonly charted: { readonly symbol: string; readonly candles: readonly Candle[] | null } | null;
+}
+
+async function readCandles(
+  connections: Connections,
+  charts: Young,
+  { accountId, symbol, interval, from, to }: CandlesAsked,
+): Promise<Charted | Unavailable> {
+  try {
+    return await connections.use(real(accountId), async (broker): Promise<Charted | Unavailable> => {
+      const instrument = await broker.resolve(symbol);
+      if ('rejection' in instrument) return { charted: null };
+      const span = { interval, from, to };
+      const ask = async () => (await broker.candles?.(instrument, span)) ?? null;
+      const key = JSON.stringify([broker.listing, instrument.symbol, span]);
+      const isShared = broker.candles !== undefined && broker.listing !== undefined;
+      try {
+        const candles = await (isShared ? charts.get(key, ask, { isTheirs: () => true }) : ask());
+        return { charted: { symbol: instrument.symbol, candles } };
+      } catch (fault) {
+        // No reason to connect anew: orders need the connection as it is.
+        return unavailable(fault);
+      }
     });
   } catch (fault) {
     return unavailable(fault);

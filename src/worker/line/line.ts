@@ -27,6 +27,7 @@ import {
   type StopState,
   type Stops,
 } from '../../broker/broker.ts';
+import type { Candle, CandleSpan } from '../../domain/candles.ts';
 import type { BrokerCall } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
@@ -51,6 +52,8 @@ export interface Line {
   instruments(search: Parameters<Broker['instruments']>[0]): Promise<readonly Instrument[]>;
   balance(): Promise<Balance>;
   quote(instrument: Instrument): Promise<Quote>;
+  /** Missing: the broker has none. */
+  candles?(instrument: Instrument, span: CandleSpan): Promise<readonly Candle[]>;
   place(order: BrokerOrder): Promise<PlaceOutcome>;
   find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
   openOrders(): Promise<readonly OpenOrder[]>;
@@ -167,6 +170,10 @@ export function openLine(
     instruments: (search) => ask((signal) => broker.instruments(search, signal)),
     balance: () => ask((signal) => broker.balance(signal)),
     quote: (instrument) => ask((signal) => broker.quote(instrument, signal)),
+    ...(broker.candles && {
+      candles: (instrument, span) =>
+        ask(async (signal) => (await broker.candles?.(instrument, span, signal)) ?? []),
+    }),
     async place(order) {
       const placed = await send((signal) => broker.place(order, signal));
       if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };

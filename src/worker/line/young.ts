@@ -1,4 +1,4 @@
-// What was answered less than a second ago, and what is being asked: who wants the same does not ask again.
+// What was answered a moment ago, and what is being asked: who wants the same does not ask again.
 
 export interface Young {
   get<T>(
@@ -13,7 +13,7 @@ export interface Young {
   ): Promise<T>;
 }
 
-/** From when it was asked. */
+/** What is young of an account, of prices and of lists. */
 const YOUNG_MS = 1_000;
 
 interface Asked {
@@ -22,13 +22,23 @@ interface Asked {
   isAnswered: boolean;
 }
 
-export function createYoung(now: () => number = () => performance.now()): Young {
+interface YoungOptions {
+  /** From when it was asked. */
+  readonly youngMs?: number;
+  /** No more answers are kept: those that were asked for first go. */
+  readonly most?: number;
+}
+
+export function createYoung(
+  now: () => number = () => performance.now(),
+  { youngMs = YOUNG_MS, most = Number.POSITIVE_INFINITY }: YoungOptions = {},
+): Young {
   const asked = new Map<string, Asked>();
 
   /** Those that were asked first stand first. */
   function forgetOld(): void {
     for (const [question, { at, isAnswered }] of asked) {
-      if (now() - at < YOUNG_MS) return;
+      if (now() - at < youngMs && asked.size <= most) return;
       if (isAnswered) asked.delete(question);
     }
   }
