@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { COMPILED } from '../servers/compiled.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
@@ -22,6 +23,7 @@ function folder(t: TestContext): string {
 
 const envOf = (dir: string) => ({
   PATH: process.env.PATH,
+  ...COMPILED,
   DATA_DIR: dir,
   PORT: '0',
   SEED_USER: 'false',

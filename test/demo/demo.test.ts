@@ -13,6 +13,7 @@ import { CompactEncrypt, importJWK } from 'jose';
 import { sql } from '../../src/data/engine/db.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { assertDescribed } from '../http/documented.ts';
+import { COMPILED } from '../servers/compiled.ts';
 import { freePort } from '../servers/free-port.ts';
 import { stopwatch } from '../stopwatch.ts';
 
@@ -30,11 +31,11 @@ function folder(): string {
   return dir;
 }
 
-/** Nothing of our own environment reaches it but PATH, and no .env of ours. */
+/** Of our own environment only PATH reaches it, and what was compiled; no .env of ours. */
 function start(dir: string, args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: dir,
-    env: { PATH: process.env.PATH, DATA_DIR: dir, PORT: '0', LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env.PATH, ...COMPILED, DATA_DIR: dir, PORT: '0', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

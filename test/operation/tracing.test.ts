@@ -25,7 +25,8 @@ describe('A trace', () => {
     await world.stop();
     const trace = traceOf(collector, body.order_id);
     assert.deepEqual(parentsIn(trace), WAY);
-    assert.deepEqual(collector.headers, ['a key']);
+    // However many batches it took.
+    assert.deepEqual([...new Set(collector.headers)], ['a key']);
     const ofOrder = {
       'fillpath.order_id': body.order_id,
       'fillpath.account_id': trader.account.id,

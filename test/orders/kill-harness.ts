@@ -13,6 +13,7 @@ import { ONE } from '../../src/domain/decimal.ts';
 import { type Group, groupToken, type Member } from '../../src/domain/groups.ts';
 import { type AccountId, type GroupId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { messageKeyOf } from '../../src/roles/message-key.ts';
+import { COMPILED } from '../servers/compiled.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 export const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
@@ -41,7 +42,7 @@ process.once('exit', () => {
 const READY = /ready at (http:\/\/\S+)/;
 const KEPT_OUTPUT = 4_000;
 
-/** Starts a program on a data folder, on any free port. Nothing of our own environment reaches it but PATH. */
+/** Starts a program on a data folder, on any free port. Of our own environment only PATH reaches it, and what was compiled. */
 export function startProgram(
   dataDir: string,
   env: Record<string, string> = {},
@@ -51,6 +52,7 @@ export function startProgram(
     cwd: ROOT,
     env: {
       PATH: process.env.PATH,
+      ...COMPILED,
       PORT: '0',
       DATA_DIR: dataDir,
       APP_KEY,
