@@ -38,6 +38,10 @@ export function planOrder(
   };
 }
 
+/** What is held has to become smaller, or nothing, before anything is opened. */
+export const closesFirst = (intent: OrderIntent, quantity: Decimal): boolean =>
+  legsFor(intent, ZERO, [{ instrument: '', quantity }], '').some(({ leg }) => leg === 'exit');
+
 function legsFor(
   intent: OrderIntent,
   quantity: Decimal,

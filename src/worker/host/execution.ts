@@ -1,8 +1,8 @@
 // What a user's worker executes orders with: everything that it saves is saved in the name of whoever has the user.
 
-import { sign } from '../../domain/decimal.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
+import { closesFirst } from '../../domain/orders/position.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Execution } from '../lane/execution.ts';
 import { equityNotes, judgeGuards } from '../lane/guarding.ts';
@@ -33,8 +33,8 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     judge: (entry) => judgeGuards(deps, entry),
     noteEquity: equityNotes(deps),
     monthsUnder: (order) => orders.monthsUnder(order),
-    isAgainstRecord: async (order, side) => {
-      const { accountId, brokerName, symbol, simulation } = order;
+    isAgainstRecord: async (order) => {
+      const { accountId, brokerName, symbol, simulation, intent } = order;
       if (simulation) return false;
       const reading = Promise.all([orders.heldByRecord(user, accountId), orders.monthsUnder(order)]);
       const read = await reading.catch(() => null);
@@ -44,7 +44,7 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
       const meant = new Set([symbol, ...months].map((name) => canonicalSymbol(brokerName, name)));
       return held.some(
         ([instrument, quantity]) =>
-          meant.has(canonicalSymbol(brokerName, instrument)) && sign(quantity) === (side === 'buy' ? -1 : 1),
+          meant.has(canonicalSymbol(brokerName, instrument)) && closesFirst(intent, quantity),
       );
     },
     forgetMonth: (order, instrument) =>

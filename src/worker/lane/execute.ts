@@ -94,7 +94,7 @@ export async function executeOrder(
     const { side } = intent;
     // What was sent the other way, and of which nobody knows the end, may be held by now.
     const mayBeAgainst = open.some(({ order: other, leg }) => other.symbol === symbol && leg.side !== side);
-    isAgainst = mayBeAgainst || trades.isAgainst(symbol, side) || (await deps.isAgainstRecord(order, side));
+    isAgainst = mayBeAgainst || trades.isAgainst(order) || (await deps.isAgainstRecord(order));
   }
   /** Who has sent something stands behind nobody any more: what is begun is brought to its end. */
   const errand = (): Errand =>

@@ -2,7 +2,7 @@
 
 import type { BrokerUnavailable } from '../../broker/broker.ts';
 import type { Counters } from '../../domain/counters.ts';
-import type { GuardVerdict, Order, Side } from '../../domain/orders/order.ts';
+import type { GuardVerdict, Order } from '../../domain/orders/order.ts';
 import type { Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import type { Connections } from '../line/connections.ts';
@@ -28,8 +28,8 @@ export interface Execution extends Sending, Pick<TakingBack, 'endEntry'> {
   /** Months in which something was opened under the order's symbol, and that nothing is held in one any more. */
   monthsUnder(order: Order): Promise<readonly string[]>;
   forgetMonth(order: Order, instrument: string): void;
-  /** By what is saved, an entry on this side has something to close first; null: it cannot be read. Asked where the broker cannot be. */
-  isAgainstRecord(order: Order, side: Side): Promise<boolean | null>;
+  /** By what is saved, an entry has something to close first; null: it cannot be read. Asked where the broker cannot be. */
+  isAgainstRecord(order: Order): Promise<boolean | null>;
   /** What the account's guards say of an entry that is about to be sent. */
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
   /** Of the day's first order, whatever it is. Never in its way. */

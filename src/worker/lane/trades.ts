@@ -1,7 +1,7 @@
 // What an account should hold by our own fills (domain/orders/expected.ts), as its worker keeps it: made from what is saved when the
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
-import { type Decimal, sign } from '../../domain/decimal.ts';
+import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import {
   agreedOn,
@@ -11,8 +11,9 @@ import {
   knownFrom,
   withFill,
 } from '../../domain/orders/expected.ts';
-import { type Leg, type Order, openLeg, type Side } from '../../domain/orders/order.ts';
+import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { OtherLeg } from '../../domain/orders/other-legs.ts';
+import { closesFirst } from '../../domain/orders/position.ts';
 import type { WorkerOrders } from '../orders.ts';
 
 /** Of one account and mode. */
@@ -31,8 +32,8 @@ export interface Trades {
   recent(): readonly (readonly [instrument: string, position: Decimal])[];
   /** What the symbol means at the broker. */
   named(symbol: string, instrument: string): void;
-  /** When it was last read, something was held that an entry on this side would have to close first. */
-  isAgainst(symbol: string, side: Side): boolean;
+  /** When it was last read, something was held that such an entry would have to close first. */
+  isAgainst(order: Pick<Order, 'symbol' | 'intent'>): boolean;
 }
 
 export interface TradesClock {
@@ -76,9 +77,9 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
     named(symbol, instrument) {
       names.set(symbol, instrument);
     },
-    isAgainst(symbol, side) {
+    isAgainst({ symbol, intent }) {
       const last = known.get(names.get(symbol) ?? symbol);
-      return last !== undefined && sign(last.quantity) === (side === 'buy' ? -1 : 1);
+      return last !== undefined && closesFirst(intent, last.quantity);
     },
   };
 }
