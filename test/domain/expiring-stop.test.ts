@@ -23,7 +23,7 @@ const held = (protection: Protection, unprotected: Facts['unprotected'], isSafe 
   holdOff(
     protection,
     isSafe,
-    { now: NOW, quoted: null, unprotected, isClosing: false, askedAt: null } as unknown as Facts,
+    { now: NOW, quoted: null, unprotected, closing: null, askedAt: null } as unknown as Facts,
     RULES,
   );
 

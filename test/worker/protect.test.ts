@@ -128,6 +128,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let isUndecided = false;
   /** What our own fills come to, where they are not counted rightly. */
   let counted: Decimal | null = null;
+  /** What a close of ours rests for. */
+  let reserved: Decimal = ZERO;
   const recorded = new Map<string, Decimal>();
   const refs: string[] = [];
   const closes: string[] = [];
@@ -198,7 +200,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     isUndecided,
     isTold,
     isAsked: false,
-    isClosing: false,
+    closing: { closing: null, reserved },
   });
 
   /** The order that was accepted for it is made, whoever lives. */
@@ -246,6 +248,9 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
       isUndecided = is;
     },
     isUndecided: () => isUndecided,
+    rests(quantity: Decimal) {
+      reserved = quantity;
+    },
     counts(quantity: Decimal) {
       counted = quantity;
     },
@@ -532,6 +537,26 @@ describe('a position that is shown late', () => {
       line.position = position;
       await lived.pass();
       assert.deepEqual(lived.exchange.breaches, []);
+    });
+});
+
+describe('a position of which a close of ours takes a part, and rests', () => {
+  for (const ways of WAYS.filter(({ stop }) => stop === 'sized'))
+    it(`has a stop of what the broker does not keep for that: ${nameOf(ways)}`, async () => {
+      const lived = life(ways, wanted(), []);
+      lived.exchange.trade(decimal(5));
+      lived.rests(decimal(2));
+      await lived.pass();
+      assert.deepEqual(
+        lived.exchange.standing().map(({ quantity }) => quantity),
+        [decimal(ways.reserves ? 3 : 5)],
+      );
+      lived.rests(ZERO);
+      await lived.pass();
+      assert.deepEqual(
+        lived.exchange.standing().map(({ quantity }) => quantity),
+        [decimal(5)],
+      );
     });
 });
 

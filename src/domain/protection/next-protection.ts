@@ -41,6 +41,7 @@ import {
 } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 import { isForsaken } from './undecided.ts';
+import { isBeingClosed, toCover } from './under-way.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
@@ -103,20 +104,21 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   if (closing) return closing;
   if (followsPrice(protection) && quoted === null) return { do: 'ask for the price' };
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
-  const isSafe = isCovered(better, seen, held);
+  const bare = toCover(held, facts);
+  const isSafe = isCovered(better, seen, bare);
   const kept = { ...seen, protection: marked(better, isSafe, facts, rules) };
   // Its order is under way, and closes what it can.
   if (seen.standing.some(({ triggeredAt }) => triggeredAt !== null))
     return rest(kept.protection, now + SOON_MS);
-  const layout = parcels(kept.protection, held, {
+  const layout = parcels(kept.protection, bare, {
     ...facts,
     reserves: able.reserves,
     // A stop of more than is held does no harm, but where it reserves what it would close.
-    stopped: able.reserves ? held : (facts.held?.most ?? held),
+    stopped: able.reserves ? bare : (facts.held?.most ?? held),
     isOut: isOut(kept, facts, rules),
   });
   const next = able.reserves
-    ? nextReserved(kept, layout, { isSafe, held }, facts, rules)
+    ? nextReserved(kept, layout, { isSafe, held: bare }, facts, rules)
     : (nextStop(kept, layout, isSafe, facts, rules) ?? nextTarget(kept, layout, facts, rules));
   if (next) return next;
   const all =
@@ -128,7 +130,7 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
 
 /** An order that closes it is under way, or was made a moment ago: it is kept as it is meanwhile. */
 function closeFor(protection: Protection, reason: ExitReason, facts: Facts, rules: Rules): Step | null {
-  return protection.closing !== null && facts.isClosing ? null : close(protection, reason, facts, rules);
+  return protection.closing !== null && isBeingClosed(facts) ? null : close(protection, reason, facts, rules);
 }
 
 /** They are tried again with the next sweep, or where somebody wants to know. */

@@ -13,6 +13,7 @@ import {
 } from './protection.ts';
 import { isGivenUp, MOST_WAITS, pauseOf, type Recognised, withLeg } from './recognise.ts';
 import type { Facts, Rules, Step } from './step.ts';
+import { isBeingClosed } from './under-way.ts';
 
 /** Of each try, from the first refusal on. */
 const TRIES_AT_MS = [0, 1_000, 3_000, 7_000];
@@ -163,7 +164,7 @@ export function removal(
 
 /** null: one was asked for a moment ago. What that leaves is closed by the next, a sweep later. */
 export function close(protection: Protection, reason: ExitReason, facts: Facts, rules: Rules): Step | null {
-  if (facts.isClosing) return null;
+  if (isBeingClosed(facts)) return null;
   const again = protection.closing === null ? 0 : millis(protection.closing.at) + rules.sweepMs;
   return facts.now < again ? null : { do: 'close', protection, reason };
 }

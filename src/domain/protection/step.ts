@@ -93,8 +93,10 @@ export interface Facts {
   readonly isTold: boolean;
   /** When somebody wanted it tried now, what was refused before that too; null: nobody does. */
   readonly askedAt: number | null;
-  /** The order that closes the position for it is under way. */
-  readonly isClosing: boolean;
+  /** What the order that closes the position for it has still to close; null: none is under way. */
+  readonly closing: Decimal | null;
+  /** What orders of ours rest for at the broker that close some of it. */
+  readonly reserved: Decimal;
   /** What to do where the broker refuses the stop. */
   readonly unprotected: 'close' | 'alert';
   /** How often this pass has waited for the broker to show what it was asked for. */

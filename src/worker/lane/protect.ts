@@ -18,6 +18,7 @@ import {
   type ProtectiveLeg,
 } from '../../domain/protection/protection.ts';
 import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../../domain/protection/step.ts';
+import type { Closing } from '../../domain/protection/under-way.ts';
 import type { Line } from '../line/line.ts';
 import {
   fateOf,
@@ -74,8 +75,8 @@ export interface ToKeep {
   readonly isTold: boolean;
   /** Its owner wants it tried now, what was refused too. */
   readonly isAsked: boolean;
-  /** The order that closes the position for it is under way. */
-  readonly isClosing: boolean;
+  /** What orders of ours close of it already. */
+  readonly closing: Closing;
   /** Entries of ours that the broker takes no stop beside are taken back; false: there are none, or they are there still. */
   makeRoom?(): Promise<boolean>;
 }
@@ -120,7 +121,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     isUndecided: task.isUndecided,
     isTold,
     askedAt,
-    isClosing: task.isClosing,
+    ...task.closing,
     unprotected: task.unprotected,
   });
   /** What was seen before something was sent is no longer so. */

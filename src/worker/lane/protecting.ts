@@ -5,12 +5,13 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import { isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
 import { mayOpen } from '../../domain/protection/undecided.ts';
+import { closingOf } from '../../domain/protection/under-way.ts';
 import type { Connections } from '../line/connections.ts';
 import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
@@ -309,7 +310,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         ),
       saves: savesFrom(wished),
     };
-    const closing = unsettled.find(({ id }) => id === wished.closing?.order);
     return keepProtection(keeping, line, {
       protection: wished,
       instrument: found,
@@ -321,7 +321,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       isUndecided,
       isTold: isTold || wished !== first,
       isAsked,
-      isClosing: closing !== undefined && !hasEnded(closing.status),
+      closing: closingOf(wished, unsettled),
       makeRoom: () => deps.makeRoom(line, unsettled, { instrument: name, side: closingSide(wished) }),
     });
   }
