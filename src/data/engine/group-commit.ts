@@ -36,11 +36,13 @@ export function groupCommit(options: {
   readonly most: number;
   /** Transactions under way at once at most. */
   readonly lanes: number;
+  /** So many do not wait for others of their turn: whoever writes them does so while those are still being made. */
+  readonly enough?: number;
   /** Settles every unit it is given, or throws: the fault of all that are not settled yet. */
   run(group: readonly Waiting[]): Promise<void> | void;
   readonly counters: Counted;
 }): GroupCommit {
-  const { counters } = options;
+  const { counters, enough = Number.POSITIVE_INFINITY } = options;
   const queue: (Waiting & { readonly since: number })[] = [];
   const drained = Promise.withResolvers<void>();
   let lanesInUse = 0;
@@ -50,11 +52,13 @@ export function groupCommit(options: {
   // Not at once: the units of all requests that arrived in this turn of the event loop belong together.
   function schedule(): void {
     if (closed && queue.length === 0 && lanesInUse === 0) drained.resolve();
-    if (scheduled || queue.length === 0 || lanesInUse === options.lanes) return;
+    if (queue.length === 0 || lanesInUse === options.lanes) return;
+    if (queue.length >= enough) void runNext();
+    if (scheduled || queue.length === 0) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      void runNext();
+      if (queue.length > 0 && lanesInUse < options.lanes) void runNext();
     });
   }
 
