@@ -23,7 +23,7 @@ export interface ToWriter {
   readonly group: readonly (readonly (readonly [
     nth: number,
     guard: string | null,
-    ...values: SqlValue[],
+    values: readonly SqlValue[],
   ])[])[];
 }
 
@@ -62,7 +62,7 @@ function answer({ isAfresh, texts, group }: ToWriter): FromWriter {
   try {
     const outcomes = write(
       group.map((unit) =>
-        unit.map(([nth, guard, ...values]) => {
+        unit.map(([nth, guard, values]) => {
           const { text, holds } = forms[nth] as (typeof forms)[number];
           return { text, values, guard: guard ?? undefined, holds };
         }),
