@@ -129,7 +129,11 @@ export function takeTurns(server: FastifyInstance): void {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
     if (!acts) return;
-    for (const { trading } of [short, long]) whenClosed(reply, trading());
+    const [ofShort, ofLong] = [short.trading(), long.trading()];
+    whenClosed(reply, () => {
+      ofShort();
+      ofLong();
+    });
   });
   server.decorateRequest('inTurn');
   server.addHook('preHandler', async (request, reply) => {

@@ -24,7 +24,7 @@ export interface ToWriter {
     nth: number,
     guard: string | null,
     rows: number,
-    ...values: SqlValue[],
+    values: readonly SqlValue[],
   ])[])[];
 }
 
@@ -63,7 +63,7 @@ function answer({ isAfresh, texts, group }: ToWriter): FromWriter {
   try {
     const outcomes = write(
       group.map((unit) =>
-        unit.map(([nth, guard, rows, ...values]) => {
+        unit.map(([nth, guard, rows, values]) => {
           const { text, holds } = forms[nth] as (typeof forms)[number];
           return { text, values, guard: guard ?? undefined, rows, holds };
         }),

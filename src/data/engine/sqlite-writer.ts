@@ -115,7 +115,7 @@ function numbered(group: Acts, numbers: Map<string, number>): ToWriter {
     return nth;
   };
   const acts = group.map((unit) =>
-    unit.map(({ text, values, guard = null, rows }) => [numberOf(text), guard, rows, ...values] as const),
+    unit.map(({ text, values, guard = null, rows }) => [numberOf(text), guard, rows, values] as const),
   );
   return { isAfresh, texts, group: acts };
 }

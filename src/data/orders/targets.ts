@@ -36,10 +36,10 @@ interface Moment {
 
 /** Level 1: whom the token in the URL identifies. */
 export const findByWebhookToken = (db: Db, token: string, moment: Moment): Promise<Target | null> =>
-  find(db, moment, sql`where a.webhook_token = ${token} and a.deleted_at is null`);
+  find(db, moment, BY_TOKEN, token);
 
 export const findTarget = (db: Db, account: AccountId, moment: Moment): Promise<Target | null> =>
-  find(db, moment, sql`where a.id = ${account} and a.deleted_at is null`);
+  find(db, moment, BY_ID, account);
 
 /** A group with all that its signals are checked against. */
 export interface GroupTarget {
@@ -113,24 +113,27 @@ type TargetRow = AccountRow &
     earlier_order: OrderId | null;
   };
 
-async function find(db: Db, { day, key = null }: Moment, where: Statement): Promise<Target | null> {
-  const row = await db.get<TargetRow>(
-    join(
-      [
-        sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified, u.had_plan,
-              (select string_agg(ip_address, ' ') from user_allowed_ips where user_id = u.id) as allowed_ips,
-              (select version from terms order by published_at desc, version desc limit 1) as current_terms,
-              c.orders, c.simulated, k.body_hash as earlier_hash, k.order_id as earlier_order
-            from trading_accounts a
-              join users u on u.id = a.user_id
-              left join daily_order_counts c on c.user_id = u.id and c.day = ${day}
-              left join idempotency_keys k on k.user_id = u.id and k.idempotency_key = ${key?.key ?? null}
-                and k.created_at > ${key?.notBefore ?? null}`,
-        where,
-      ],
-      ' ',
-    ),
-  );
+/** Of the day, the idempotency key and the time before which that is forgotten. */
+const TARGET = sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified, u.had_plan,
+      (select string_agg(ip_address, ' ') from user_allowed_ips where user_id = u.id) as allowed_ips,
+      (select version from terms order by published_at desc, version desc limit 1) as current_terms,
+      c.orders, c.simulated, k.body_hash as earlier_hash, k.order_id as earlier_order
+    from trading_accounts a
+      join users u on u.id = a.user_id
+      left join daily_order_counts c on c.user_id = u.id and c.day = ${null}
+      left join idempotency_keys k on k.user_id = u.id and k.idempotency_key = ${null} and k.created_at > ${null}`;
+/** Put together once, because every signal asks for it: an adapter knows a statement by its parts. */
+const BY_TOKEN = join([TARGET, sql`where a.webhook_token = ${null} and a.deleted_at is null`], ' ');
+const BY_ID = join([TARGET, sql`where a.id = ${null} and a.deleted_at is null`], ' ');
+
+async function find(
+  db: Db,
+  { day, key = null }: Moment,
+  { parts }: Statement,
+  wanted: string,
+): Promise<Target | null> {
+  const values = [day, key?.key ?? null, key?.notBefore ?? null, wanted];
+  const row = await db.get<TargetRow>({ parts, values });
   return row ? toTarget(row, day) : null;
 }
 
