@@ -13,3 +13,7 @@ declare module 'prom-client/lib/gauge.js' {
   const gauge: typeof import('prom-client').Gauge;
   export default gauge;
 }
+declare module 'prom-client/lib/histogram.js' {
+  const histogram: typeof import('prom-client').Histogram;
+  export default histogram;
+}

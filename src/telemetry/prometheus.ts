@@ -3,6 +3,7 @@
 
 import Counter from 'prom-client/lib/counter.js';
 import Gauge from 'prom-client/lib/gauge.js';
+import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
 import {
   ANSWERS,
@@ -15,7 +16,6 @@ import {
 } from '../domain/counters.ts';
 import { DENIALS } from '../domain/denials.ts';
 import type { Figure } from '../domain/figure.ts';
-import { Histogram } from './histogram.ts';
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
@@ -39,16 +39,12 @@ export function openPrometheus(): Prometheus {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter<L>({ name: PREFIX + name, help, labelNames, registers });
-  const histogram = (
+  const histogram = <L extends string>(
     name: string,
     help: string,
-    bounds: readonly number[],
-    labelNames: readonly string[] = [],
-  ) => {
-    const made = new Histogram({ name: PREFIX + name, help, bounds, labelNames });
-    registry.registerMetric(made as never);
-    return made;
-  };
+    buckets: number[],
+    labelNames: readonly L[] = [],
+  ) => new Histogram<L>({ name: PREFIX + name, help, buckets, labelNames, registers });
 
   const webhook = histogram('webhook_seconds', 'From the arrival of a webhook to its answer.', LATENCIES, [
     'answer',
@@ -137,22 +133,22 @@ export function openPrometheus(): Prometheus {
   for (const what of TAKEOVERS) takeovers.inc({ what }, 0);
   for (const call of PROTECTION_CALLS) protectionCalls.inc({ call, outcome: 'failed' }, 0);
   for (const call of ['place', 'move'] as const) protectionCalls.inc({ call, outcome: 'rejected' }, 0);
-  for (const answer of ANSWERS) webhook.zero(answer);
+  for (const answer of ANSWERS) webhook.zero({ answer });
   for (const channel of CHANNELS) told.inc({ channel, outcome: 'failed' }, 0);
 
   return {
-    webhookAnswered: (answer, ms) => webhook.observe(ms / 1000, answer),
+    webhookAnswered: (answer, ms) => webhook.observe({ answer }, ms / 1000),
     denied: (code) => denials.inc({ code }),
     failedOpen: (what) => failOpens.inc({ what }),
     orderTaken: (ms) => taken.observe(ms / 1000),
-    orderSent: (broker, ms) => sent.observe(ms / 1000, broker),
+    orderSent: (broker, ms) => sent.observe({ broker }, ms / 1000),
     orderEnded: (broker, outcome) => ended.inc({ broker, outcome }),
     replyUnreadable: (broker, call) => unreadable.inc({ broker, call }),
-    brokerCalled: (broker, call, outcome, ms) => calls.observe(ms / 1000, broker, call, outcome),
+    brokerCalled: (broker, call, outcome, ms) => calls.observe({ broker, call, outcome }, ms / 1000),
     checkTaken: (ms) => lag.observe(ms / 1000),
     deadLetter: () => deadLetters.inc(),
     protectionCalled: (call, outcome) => protectionCalls.inc({ call, outcome }),
-    positionProtected: (broker, ms) => unprotected.observe(ms / 1000, broker),
+    positionProtected: (broker, ms) => unprotected.observe({ broker }, ms / 1000),
     protectionRestored: () => restored.inc(),
     groupOrders: (count) => groupOrders.inc(count),
     watchSweeps(intervals) {
@@ -166,10 +162,10 @@ export function openPrometheus(): Prometheus {
       group.observe(units);
       commit.observe(ms / 1000);
     },
-    poolWaited: (pool, ms) => poolWait.observe(ms / 1000, pool),
+    poolWaited: (pool, ms) => poolWait.observe({ pool }, ms / 1000),
     watchPool(pool, waiting) {
       pools.set(pool, waiting);
-      poolWait.zero(pool);
+      poolWait.zero({ pool });
     },
     async expose(ofDeployment) {
       const [own, shared] = await Promise.all([registry.metrics(), textOf(ofDeployment)]);

@@ -13,7 +13,6 @@ import { timestamp } from '../../src/domain/ids.ts';
 import { openFillpath } from '../../src/main.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { Histogram } from '../../src/telemetry/histogram.ts';
 import { countingHasher } from '../http/visitor.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { logbook, openWorld, type World } from '../world.ts';
@@ -26,30 +25,6 @@ function sample(text: string, series: string): number {
   assert.ok(line, `there is no ${series}`);
   return Number(line.slice(series.length + 1));
 }
-
-test('a histogram counts a value in the first range that holds it and in all above, and one beyond every bound at the end alone', async () => {
-  const histogram = new Histogram({ name: 'h', help: '', bounds: [1, 2], labelNames: ['a', 'b'] });
-  assert.deepEqual((await histogram.get()).values, []);
-  histogram.zero('x', 'quiet');
-  for (const value of [0.5, 1, 1.5, 7]) histogram.observe(value, 'x', 'y');
-  const { values } = await histogram.get();
-  assert.deepEqual(
-    values.map(({ metricName, labels, value }) => [metricName, Object.values(labels).join(), value]),
-    [
-      ['h_bucket', '1,x,quiet', 0],
-      ['h_bucket', '2,x,quiet', 0],
-      ['h_bucket', '+Inf,x,quiet', 0],
-      ['h_sum', 'x,quiet', 0],
-      ['h_count', 'x,quiet', 0],
-      ['h_bucket', '1,x,y', 2],
-      ['h_bucket', '2,x,y', 3],
-      ['h_bucket', '+Inf,x,y', 4],
-      ['h_sum', 'x,y', 10],
-      ['h_count', 'x,y', 4],
-    ],
-  );
-  assert.throws(() => histogram.observe(Number.NaN, 'x', 'y'), TypeError);
-});
 
 describe('Prometheus reads', () => {
   test('how long orders took to their broker and webhooks to their answer', async (t) => {
