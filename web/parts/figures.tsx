@@ -1,6 +1,6 @@
 // Numbers, sides and what is not real money: one spelling on every page. Exact as they came: nothing is rounded here.
 
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { figure, money, signed } from './numbers.ts';
 
 export { counted, figure, unrealWord } from './numbers.ts';
@@ -48,7 +48,19 @@ const SHORT = new Set(['sell', 'short', 'short_entry', 'close_long', 'long_exit'
 /** A side by colour and by word; both are cool. */
 export function Side({ side }: { readonly side: string }) {
   const className = LONG.has(side) ? 'long' : SHORT.has(side) ? 'short' : '';
-  return <span className={className}>{side}</span>;
+  const [first, ...others] = side.split('_');
+  return (
+    <span className={className}>
+      {first}
+      {/* In a narrow column `long_entry` stands in two lines. */}
+      {others.map((word) => (
+        <Fragment key={word}>
+          _<wbr />
+          {word}
+        </Fragment>
+      ))}
+    </span>
+  );
 }
 
 /** A signed position in words: `long 1.5`, `short 2`, `flat`. */

@@ -181,7 +181,7 @@ function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps
           {account?.broker} <Unreal word={unreal} />
         </small>
       </th>
-      <td className={styles.factor}>
+      <td className={styles.factor} data-head="factor">
         <input
           aria-label={`Factor of ${name}`}
           inputMode="decimal"
@@ -189,7 +189,7 @@ function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps
           onChange={({ target }) => onChange({ factor: target.value })}
         />
       </td>
-      <td className={styles.map}>
+      <td className={styles.map} data-head="symbol there">
         <input
           aria-label={`Symbols of ${name}`}
           placeholder="as sent"

@@ -2,6 +2,8 @@
 
 import { type PointerEvent, type ReactNode, useId, useState } from 'react';
 import type { Columns, Scale } from '../../parts/geometry.ts';
+import plots from '../../parts/plots/plots.module.css';
+import { Ticks, Words } from '../../parts/plots/plots.tsx';
 import { CsvButton, SheetTable } from './behind.tsx';
 import type { OrderStatus, Row } from './days.ts';
 import styles from './performance.module.css';
@@ -55,10 +57,10 @@ export function Plot(props: PlotProps) {
   const heading = useId();
   const span = `${field.rows[0]?.day}-${field.rows.at(-1)?.day}`;
   return (
-    <figure className={styles.plot} aria-labelledby={heading}>
-      <figcaption>
+    <figure className={plots.plot} aria-labelledby={heading}>
+      <figcaption className={styles.caption}>
         <h2 id={heading}>{title}</h2>
-        <p className={styles.amount}>
+        <p className={plots.amount}>
           {amount} <small>{unit}</small>
         </p>
         <p>{notes}</p>
@@ -86,7 +88,7 @@ function Drawing({ field, says, height, scale, tick, names, dayWords, note, chil
     point(days.at(clientX - currentTarget.getBoundingClientRect().left - left));
   return (
     <svg
-      className={styles.drawing}
+      className={plots.drawing}
       role="img"
       aria-label={says}
       width={left + days.width + right}
@@ -97,60 +99,29 @@ function Drawing({ field, says, height, scale, tick, names, dayWords, note, chil
       onPointerLeave={({ pointerType }) => pointerType === 'mouse' && point(null)}
     >
       <g transform={`translate(${left})`}>
-        <path className={styles.weekend} d={field.weekends.replaceAll('H', String(height))} />
-        {scale.ticks.map((value) => (
-          <g key={value}>
-            <path
-              className={value === 0 ? styles.zero : styles.grid}
-              d={`M0 ${scale.y(value)}H${days.width}`}
-            />
-            <text className={styles.tick} x={-8} y={scale.y(value)}>
-              {tick(value)}
-            </text>
-          </g>
-        ))}
+        <path className={plots.weekend} d={field.weekends.replaceAll('H', String(height))} />
+        <Ticks scale={scale} width={days.width} tick={tick} />
         {children}
         {names.map(({ text, y, value, sample }) => (
           <g key={text}>
             {sample && <rect className={styles[sample]} x={days.width + 8} y={y - 4} width={8} height={8} />}
-            <text className={styles.end} x={days.width + (sample ? 22 : 8)} y={y}>
-              {text} {value && <tspan className={styles.told}>{value}</tspan>}
+            <text x={days.width + (sample ? 22 : 8)} y={y}>
+              {text} {value && <tspan className={plots.told}>{value}</tspan>}
             </text>
           </g>
         ))}
         {row && pointed !== null && (
           <>
-            <path className={styles.dayLine} d={`M${days.middle(pointed)} 0V${height}`} />
-            {!field.isNarrow && <Words days={days} index={pointed} y={10} text={dayWords(row)} />}
+            <path className={plots.pointed} d={`M${days.middle(pointed)} 0V${height}`} />
+            {!field.isNarrow && (
+              <Words x={days.middle(pointed)} width={days.width} y={10} text={dayWords(row)} />
+            )}
           </>
         )}
-        {!row && note && !field.isNarrow && <Words days={days} index={note.index} y={10} text={note.text} />}
+        {!row && note && !field.isNarrow && (
+          <Words x={days.middle(note.index)} width={days.width} y={10} text={note.text} />
+        )}
       </g>
     </svg>
-  );
-}
-
-/** Beside their day, on the side where there is room. */
-function Words({
-  days,
-  index,
-  y,
-  text,
-}: {
-  readonly days: Columns;
-  readonly index: number;
-  readonly y: number;
-  readonly text: string;
-}) {
-  const x = days.middle(index);
-  const isLeft = x > days.width * 0.6;
-  return (
-    <text
-      className={isLeft ? `${styles.words} ${styles.leftwards}` : styles.words}
-      x={isLeft ? x - 6 : x + 6}
-      y={y}
-    >
-      {text}
-    </text>
   );
 }

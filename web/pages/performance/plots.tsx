@@ -3,6 +3,8 @@
 import { useMemo, useState } from 'react';
 import { namedDays } from '../../parts/geometry.ts';
 import { counted, figure, money } from '../../parts/numbers.ts';
+import plots from '../../parts/plots/plots.module.css';
+import { TimeAxis } from '../../parts/plots/plots.tsx';
 import { useWidth } from '../../parts/use-width.ts';
 import {
   dayInWords,
@@ -50,7 +52,7 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
   };
   const span = spanInWords(rows);
   return (
-    <div className={isUnreal ? `${styles.plots} hatched` : styles.plots}>
+    <div className={isUnreal ? `${plots.plots} hatched` : plots.plots}>
       {totals.realised !== null && (
         <Plot
           field={field}
@@ -83,9 +85,9 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
           dayWords={(row) => `${shortDay(row.day)}: ${realisedInWords(row, currency)}`}
           note={drawn.notes.realised}
         >
-          <path className={styles.bars} d={paths.realised.above} />
-          <path className={styles.hollow} d={paths.realised.below} />
-          <path className={styles.main} d={paths.total} />
+          <path className={plots.bars} d={paths.realised.above} />
+          <path className={plots.hollow} d={paths.realised.below} />
+          <path className={plots.line} d={paths.total} />
         </Plot>
       )}
       <Plot
@@ -124,7 +126,7 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
       >
         <path className={styles.third} d={paths.p99} />
         <path className={styles.second} d={paths.p90} />
-        <path className={styles.main} d={paths.p50} />
+        <path className={plots.line} d={paths.p50} />
       </Plot>
       {totals.realised !== null && (
         <Plot
@@ -146,60 +148,44 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
           <path className={styles.heads} d={paths.heads} />
         </Plot>
       )}
-      <TimeAxis field={field} measure={measure} width={width} currency={currency} />
+      <Days field={field} measure={measure} width={width} currency={currency} />
       {field.isNarrow && <Sentence row={rows[field.pointed ?? -1]} currency={currency} />}
     </div>
   );
 }
 
-interface TimeAxisProps {
+interface DaysProps {
   readonly field: Field;
   readonly measure: (element: HTMLElement | null) => undefined | (() => void);
   readonly width: number;
   readonly currency: string | null;
 }
 
-/** The days' names. The arrow keys move the day from here, and a screen reader says it in words. */
-function TimeAxis({ field, measure, width, currency }: TimeAxisProps) {
+/** Those whose names have room; and the one that is pointed at always. */
+function Days({ field, measure, width, currency }: DaysProps) {
   const { rows, days, left, pointed, point } = field;
-  const row = pointed === null ? undefined : rows[pointed];
   const named = namedDays(days, DAY_ROOM).filter(
     (index) => pointed === null || Math.abs(index - pointed) * days.step >= DAY_ROOM - 12,
   );
   const shown = pointed === null ? named : [...named, pointed];
-  const last = rows.at(-1);
   return (
-    <div className={styles.axis}>
-      <div ref={measure} className={styles.axisInside}>
-        <svg className={styles.drawing} width={width} height={20} aria-hidden="true">
-          {shown.map((index) => (
-            <text
-              key={index}
-              className={index === pointed ? `${styles.dayName} ${styles.told}` : styles.dayName}
-              x={left + days.middle(index)}
-              y={10}
-            >
-              {shortDay(rows[index]?.day ?? '')}
-            </text>
-          ))}
-        </svg>
-        {last && (
-          <input
-            type="range"
-            className={styles.slider}
-            aria-label="Day"
-            min={0}
-            max={rows.length - 1}
-            value={pointed ?? rows.length - 1}
-            aria-valuetext={dayInWords(row ?? last, currency)}
-            onChange={({ target }) => point(Number(target.value))}
-            onKeyDown={({ key }) => key === 'Escape' && point(null)}
-            onFocus={({ target }) => target.matches(':focus-visible') && point(pointed ?? rows.length - 1)}
-            onBlur={() => point(null)}
-          />
-        )}
-      </div>
-    </div>
+    <TimeAxis
+      measure={measure}
+      width={width}
+      names={shown.map((index) => ({
+        x: left + days.middle(index),
+        text: shortDay(rows[index]?.day ?? ''),
+        isPointed: index === pointed,
+      }))}
+      of="Day"
+      count={rows.length}
+      pointed={pointed}
+      point={point}
+      saying={(index) => {
+        const row = rows[index];
+        return row ? dayInWords(row, currency) : '';
+      }}
+    />
   );
 }
 

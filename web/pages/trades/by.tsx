@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts';
 import { bars, columns, linearScale } from '../../parts/geometry.ts';
 import { figure, money } from '../../parts/numbers.ts';
 import { Led, Section } from '../../parts/page.tsx';
+import plots from '../../parts/plots/plots.module.css';
 import { useWidth } from '../../parts/use-width.ts';
 import styles from './trades.module.css';
 
@@ -108,30 +109,26 @@ export function ByHour({
   const best = hours.toSorted((a, b) => b.profit - a.profit)[0];
   const said = hours.map(({ hour, profit }) => `${two(hour)}: ${money(profit)}`).join(', ');
   return (
-    <Section
-      title="By hour"
-      more={<span className="quiet">opened at, after fees, {currency}</span>}
-      className={styles.byHour ?? ''}
-    >
+    <Section title="By hour" more={<span className="quiet">opened at, after fees, {currency}</span>}>
       <div ref={measure}>
         <svg
-          className={styles.drawing}
+          className={plots.drawing}
           role="img"
           aria-label={`After fees by the hour in which a trade was opened. ${said}`}
           width={width}
           height={HEIGHT + 20}
         >
-          <path className={styles.bars} d={drawn.above} />
-          <path className={styles.hollowBars} d={drawn.below} />
-          <path className={styles.zero} d={`M0 ${scale.y(0)}H${width}`} />
+          <path className={plots.bars} d={drawn.above} />
+          <path className={plots.hollow} d={drawn.below} />
+          <path className={plots.zero} d={`M0 ${scale.y(0)}H${width}`} />
           {HOURS.filter((hour) => hour % 3 === 0).map((hour) => (
-            <text key={hour} className={styles.dayName} x={places.middle(hour)} y={HEIGHT + 10}>
+            <text key={hour} className={plots.name} x={places.middle(hour)} y={HEIGHT + 10}>
               {two(hour)}
             </text>
           ))}
           {best && best.profit > 0 && (
             <text
-              className={best.hour > 14 ? `${styles.words} ${styles.leftwards}` : styles.words}
+              className={best.hour > 14 ? `${plots.words} ${plots.leftwards}` : plots.words}
               x={places.middle(best.hour)}
               y={10}
             >

@@ -6,7 +6,7 @@ import { counted, money } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { type Asked, longDay, searchOf } from './asked.ts';
 import { type CalendarDay, weeksOf } from './calendar.ts';
-import styles from './trades.module.css';
+import styles from './days.module.css';
 
 interface DaysProps {
   readonly days: readonly Schemas['TradesDay'][];

@@ -4,6 +4,8 @@ import { type PointerEvent, type ReactNode, useMemo, useState } from 'react';
 import { serverNow } from '../../api/clock.ts';
 import type { Scale } from '../../parts/geometry.ts';
 import { money, signed } from '../../parts/numbers.ts';
+import plots from '../../parts/plots/plots.module.css';
+import { Ticks, TimeAxis, Words } from '../../parts/plots/plots.tsx';
 import { useWidth } from '../../parts/use-width.ts';
 import { clockTime } from '../../parts/when.tsx';
 import { localDay, shortDay } from './asked.ts';
@@ -30,11 +32,10 @@ export function Equity({ summary, first, last }: EquityProps) {
   const unit = currency ?? '';
   const best = days.toSorted((a, b) => b.profit - a.profit)[0];
   const worst = days.toSorted((a, b) => a.profit - b.profit)[0];
-  const end = points.at(-1);
   const lowest = drawdown && points.findIndex(({ at }) => at === drawdown.to);
   const field = { drawn, points, pointed, choose };
   return (
-    <section id="equity" tabIndex={-1} className={styles.plots}>
+    <section id="equity" tabIndex={-1} className={`${plots.plots} ${styles.equity}`}>
       <Plot
         title="Equity"
         amount={money(summary.profit)}
@@ -71,34 +72,19 @@ export function Equity({ summary, first, last }: EquityProps) {
         noteAt={drawdown && drawn.x(Date.parse(drawdown.to))}
         {...field}
       />
-      <div className={styles.axis}>
-        <div ref={measure} className={styles.axisInside}>
-          <svg className={styles.drawing} width={width} height={20} aria-hidden="true">
-            {drawn.days.map(({ x, day }) => (
-              <text key={day} className={styles.dayName} x={drawn.left + x} y={10}>
-                {shortDay(day)}
-              </text>
-            ))}
-          </svg>
-          {end && (
-            <input
-              type="range"
-              className={styles.slider}
-              aria-label="Trade"
-              min={0}
-              max={points.length - 1}
-              value={pointed ?? points.length - 1}
-              aria-valuetext={inWords(point ?? end, unit)}
-              onChange={({ target }) => choose(Number(target.value))}
-              onKeyDown={({ key }) => key === 'Escape' && choose(null)}
-              onFocus={({ target }) =>
-                target.matches(':focus-visible') && choose(pointed ?? points.length - 1)
-              }
-              onBlur={() => choose(null)}
-            />
-          )}
-        </div>
-      </div>
+      <TimeAxis
+        measure={measure}
+        width={width}
+        names={drawn.days.map(({ x, day }) => ({ x: drawn.left + x, text: shortDay(day) }))}
+        of="Trade"
+        count={points.length}
+        pointed={pointed}
+        point={choose}
+        saying={(index) => {
+          const said = points[index];
+          return said ? inWords(said, unit) : '';
+        }}
+      />
     </section>
   );
 }
@@ -146,16 +132,16 @@ function Plot(props: PlotProps) {
     choose(drawn.at(clientX - currentTarget.getBoundingClientRect().left - left));
   const at = pointed === null ? null : drawn.x(Date.parse(points[pointed]?.at ?? ''));
   return (
-    <figure className={styles.plot}>
+    <figure className={plots.plot}>
       <figcaption>
         <h2>{title}</h2>
-        <p className={styles.amount}>
+        <p className={plots.amount}>
           {amount} <small>{unit}</small>
         </p>
         <p>{notes}</p>
       </figcaption>
       <svg
-        className={styles.drawing}
+        className={plots.drawing}
         role="img"
         aria-label={says}
         width={left + width}
@@ -167,20 +153,13 @@ function Plot(props: PlotProps) {
       >
         <g transform={`translate(${left})`}>
           {weekends.map((weekend) => (
-            <rect key={weekend.x} className={styles.weekend} {...weekend} y={0} height={height} />
+            <rect key={weekend.x} className={plots.weekend} {...weekend} y={0} height={height} />
           ))}
-          {scale.ticks.map((value) => (
-            <g key={value}>
-              <path className={value === 0 ? styles.zero : styles.grid} d={`M0 ${scale.y(value)}H${width}`} />
-              <text className={styles.tick} x={-8} y={scale.y(value)}>
-                {signed(value)}
-              </text>
-            </g>
-          ))}
-          {width > 0 && <path className={styles.line} d={path} />}
+          <Ticks scale={scale} width={width} tick={signed} />
+          {width > 0 && <path className={plots.line} d={path} />}
           {at !== null && (
             <>
-              <path className={styles.dayLine} d={`M${at} 0V${height}`} />
+              <path className={plots.pointed} d={`M${at} 0V${height}`} />
               <Words x={at} width={width} text={props.words ?? ''} y={10} />
             </>
           )}
@@ -190,29 +169,5 @@ function Plot(props: PlotProps) {
         </g>
       </svg>
     </figure>
-  );
-}
-
-/** Beside their place, on the side where there is room. */
-function Words({
-  x,
-  width,
-  text,
-  y,
-}: {
-  readonly x: number;
-  readonly width: number;
-  readonly text: string;
-  readonly y: number;
-}) {
-  const isLeft = x > width * 0.6;
-  return (
-    <text
-      className={isLeft ? `${styles.words} ${styles.leftwards}` : styles.words}
-      x={isLeft ? x - 6 : x + 6}
-      y={y}
-    >
-      {text}
-    </text>
   );
 }

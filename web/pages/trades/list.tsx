@@ -14,7 +14,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { RowLink } from '../../parts/row-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Asked, queryOf } from './asked.ts';
-import styles from './trades.module.css';
+import styles from './list.module.css';
 import { averagePrice, heldInWords, type Summary, type Trade } from './words.ts';
 
 type Page = Schemas['TradePage'];

@@ -10,7 +10,7 @@ import { figure, money, unrealOf } from '../../parts/numbers.ts';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
-import styles from './trades.module.css';
+import styles from './trade-story.module.css';
 import { averagePrice, endInWords, fillInWords, heldInWords } from './words.ts';
 
 type Story = Schemas['TradeStory'];
