@@ -143,6 +143,16 @@ const METRICS: RouteDoc = {
   answerType: 'text/plain',
 };
 
+/** Routes share schemas, and servers in one process share their routes': each is compiled once. */
+const validators = new WeakMap<object, ReturnType<typeof Compile>>();
+function validatorOf(schema: object): ReturnType<typeof Compile> {
+  const known = validators.get(schema);
+  if (known) return known;
+  const made = Compile(schema as never);
+  validators.set(schema, made);
+  return made;
+}
+
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
   const errorsPage = errorsPageOf(deps.about.baseUrl);
@@ -245,7 +255,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   );
 
   server.setValidatorCompiler(({ schema, httpPart }) => {
-    const validator = Compile(schema as never);
+    const validator = validatorOf(schema as object);
     return (data) => {
       // A query is text; a body has types of its own, and they must be right.
       // No body at all is one without fields.

@@ -1,0 +1,75 @@
+// Runs test files as `node --test` does, each once, with what they need at hand: processes that are shared, and a folder for
+// their data that lies in memory.
+
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
+import { grouped } from './groups.ts';
+
+/** A test that hangs fails. */
+const PATIENCE_MS = 600_000;
+const MEMORY = '/dev/shm';
+/** What a whole run may have there at one time, many times over. */
+const MEMORY_BYTES = 4e9;
+
+/** Whether all went well; the paths are absolute. */
+export async function runTests(paths: readonly string[]): Promise<boolean> {
+  const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), 'fillpath-suite-'));
+  // PostgreSQL runs as a user of its own.
+  chmodSync(folder, 0o755);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  process.env.TMPDIR = folder;
+
+  const files = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+  const entries = grouped(files).map((group, index) => {
+    const [only] = group;
+    if (group.length === 1 && only !== undefined) return only;
+    const entry = join(folder, `together-${index + 1}.mjs`);
+    writeFileSync(
+      entry,
+      group.map((path) => `import ${JSON.stringify(pathToFileURL(path).href)};\n`).join(''),
+    );
+    return entry;
+  });
+
+  let isWell = true;
+  // Nobody outlives a run that is broken off.
+  const end = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
+  end.signal.addEventListener('abort', () => {
+    isWell = false;
+  });
+  const events = run({
+    signal: end.signal,
+    files: entries,
+    // One more than there are processors: some always wait.
+    concurrency: availableParallelism() + 1,
+    timeout: PATIENCE_MS,
+    // Each test makes much and keeps nothing: with room for it, less of it is copied before it is forgotten.
+    execArgv: ['--max-semi-space-size=32'],
+  });
+  events.on('test:fail', ({ todo }) => {
+    if (todo === undefined) isWell = false;
+  });
+  const report = events.compose(new spec());
+  report.pipe(process.stdout, { end: false });
+  await finished(report, { writable: false });
+  return isWell;
+}
+
+/** Programs are started from there too, which a container may forbid. */
+function hasMemory(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    const mount = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .find((line) => line.includes(` ${MEMORY} `));
+    return bavail * bsize > MEMORY_BYTES && mount !== undefined && !mount.includes('noexec');
+  } catch {
+    return false;
+  }
+}

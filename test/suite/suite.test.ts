@@ -1,0 +1,149 @@
+// How the tests themselves are run: each file once, none of them unheard, and after a change the nearest first.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { costOf, grouped, isAlone } from './groups.ts';
+import { touched } from './touched.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+describe('Who shares a process', () => {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT })
+    .sort()
+    .map((path) => ({ path: join(ROOT, path), text: readFileSync(join(ROOT, path), 'utf8') }));
+
+  test('every test file is run once', () => {
+    const paths = grouped(files).flat();
+    assert.deepEqual(paths.sort(), files.map(({ path }) => path).sort());
+  });
+
+  test('a file that takes the process for itself has one', () => {
+    const texts = {
+      'a hook of the file': "test('a', () => {});\nafter(() => server.stop());\n",
+      'a server of the file': 'const server = await startPostgres();\n',
+      'a stage': "await onStage('The page', async () => {});\n",
+      'what changes the process': "process.on('worker', count);\n",
+    };
+    const text =
+      "const held = async () => (await open()).held;\ntest('b', async () => {\n  await held();\n});\n";
+    const plain = { path: '/test/orders/b.test.ts', text };
+    for (const [why, alone] of Object.entries(texts)) {
+      const file = { path: '/test/orders/a.test.ts', text: alone };
+      assert.ok(isAlone(file), why);
+      assert.deepEqual(grouped([file, plain]), [[plain.path], [file.path]], why);
+    }
+    assert.ok(!isAlone(plain));
+    assert.ok(isAlone({ ...plain, path: '/test/newcomers/b.test.ts' }), 'of a folder that was never tried');
+    assert.ok(
+      costOf(plain) < costOf({ path: '/test/orders/a.test.ts', text: texts['a server of the file'] }),
+    );
+  });
+
+  test('what takes long begins first, and a process has no more than its share', () => {
+    const big = (name: string) => ({ path: `/test/${name}.test.ts`, text: ' '.repeat(100_000) });
+    assert.deepEqual(grouped([big('orders/a'), big('orders/b'), big('web/every-page')]), [
+      ['/test/web/every-page.test.ts'],
+      ['/test/orders/a.test.ts'],
+      ['/test/orders/b.test.ts'],
+    ]);
+    const first = grouped(files)[0]?.[0] ?? '';
+    assert.match(first, /orders\/kill-protection/, 'a file of the list was renamed');
+  });
+});
+
+describe('A run', () => {
+  const well = "test('goes well', () => {});";
+  const badly = "test('goes badly', () => assert.fail('so it is'));";
+
+  /** Of files with these tests, by the program that `npm run test:together` starts. */
+  function run(t: TestContext, texts: readonly string[]) {
+    const folder = mkdtempSync(join(tmpdir(), 'fillpath-run-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'test/orders'), { recursive: true });
+    const paths = texts.map((text, index) => {
+      const path = join(folder, `test/orders/${index}.test.ts`);
+      writeFileSync(path, `import assert from 'node:assert';\nimport { test } from 'node:test';\n${text}\n`);
+      return path;
+    });
+    const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
+    const program = join(ROOT, 'test/suite/all.ts');
+    const { status, stdout } = spawnSync(process.execPath, [program, ...paths], { env, encoding: 'utf8' });
+    const count = (what: string) => Number(new RegExp(`ℹ ${what} (\\d+)`).exec(stdout)?.[1]);
+    return { status, stdout, passed: count('pass'), failed: count('fail') };
+  }
+
+  test('of files that all go well is well, and all of them were run', (t) => {
+    const { status, passed, failed } = run(t, [well, well, `${well}\nprocess.title = 'alone';`]);
+    assert.deepEqual({ status, passed, failed }, { status: 0, passed: 3, failed: 0 });
+  });
+
+  test('fails with one test, and its neighbours in the process are run', (t) => {
+    const { status, stdout, passed, failed } = run(t, [well, badly, well]);
+    assert.deepEqual({ status, passed, failed }, { status: 1, passed: 2, failed: 1 });
+    assert.match(stdout, /so it is/);
+  });
+
+  test('fails with a file that cannot be read', (t) => {
+    const { status, stdout } = run(t, [well, "import './nowhere.ts';"]);
+    assert.equal(status, 1);
+    assert.match(stdout, /nowhere\.ts/);
+  });
+
+  test('leaves nothing behind, and gives its files a folder of their own', (t) => {
+    const told = "import { tmpdir } from 'node:os';\ntest('told', (t) => t.diagnostic('in ' + tmpdir()));";
+    const [, folder] = /in (\S+)/.exec(run(t, [told]).stdout) ?? [];
+    assert.ok(folder && folder !== tmpdir());
+    assert.deepEqual(globSync(folder), []);
+  });
+});
+
+describe('What a change touches', () => {
+  const sources = new Map(
+    Object.entries({
+      'src/domain/price.ts': '',
+      'src/app/orders/halt.ts': "import { price } from '../../domain/price.ts';",
+      'src/main.ts': "import { halt } from './app/orders/halt.ts';",
+      'test/world.ts': "import { open } from '../src/main.ts';",
+      'test/domain/rounding.test.ts': "import { price } from '../../src/domain/price.ts';",
+      'test/domain/types.test.ts': "import type { Price } from '../../src/domain/price.ts';",
+      'test/orders/halt.test.ts': "import { openWorld } from '../world.ts';",
+      'test/orders/story.test.ts': "import { openWorld } from '../world.ts';",
+      'test/notify/mail.test.ts': "import { openWorld } from '../world.ts';",
+      'test/cluster/distributed.test.ts': "await onRealServers(['orders/halt']);",
+      'test/cli/program.test.ts': "spawn('node', ['src/main.ts']);",
+      'test/documents.test.ts': "read('README.md');",
+      'README.md': '',
+    }),
+  );
+
+  test('its namesakes, then who uses a part with it, then its subject; the rest of the service is far', () => {
+    assert.deepEqual(touched(sources, ['src/app/orders/halt.ts']), {
+      near: ['test/orders/halt.test.ts', 'test/orders/story.test.ts'],
+      far: ['test/cli/program.test.ts', 'test/cluster/distributed.test.ts', 'test/notify/mail.test.ts'],
+    });
+    const { near, far } = touched(sources, ['src/domain/price.ts']);
+    assert.deepEqual(near, ['test/domain/rounding.test.ts']);
+    assert.equal(far.length, 5);
+  });
+
+  test('a changed test itself, and where it runs once more', () => {
+    assert.deepEqual(touched(sources, ['test/orders/halt.test.ts']), {
+      near: ['test/orders/halt.test.ts', 'test/cluster/distributed.test.ts'],
+      far: [],
+    });
+  });
+
+  test('what only its types are used by is left to the compiler, and a document has its readers', () => {
+    assert.ok(!touched(sources, ['src/domain/price.ts']).near.includes('test/domain/types.test.ts'));
+    assert.deepEqual(touched(sources, ['README.md']).near, ['test/documents.test.ts']);
+  });
+
+  test('of two changes each has its own', () => {
+    const { near } = touched(sources, ['README.md', 'src/domain/price.ts']);
+    assert.deepEqual(near, ['test/documents.test.ts', 'test/domain/rounding.test.ts']);
+  });
+});
