@@ -32,7 +32,7 @@ await onStage('A picture of it', async ({ stage, visitor, page, open }) => {
   test('of what is held stands in Positions, when somebody wants to see it', async () => {
     await open('/positions');
     assert.equal(await chart.count(), 0, 'no broker is asked for nothing');
-    await page.getByRole('button', { name: 'BTCUSDT', exact: true }).click();
+    await page.getByRole('button', { name: 'BTCUSDT, Lab', exact: true }).click();
     await status.filter({ hasText: 'the broker’s own candles' }).waitFor();
     assert.equal(await marks('fill').count(), 1);
     assert.match(
@@ -41,7 +41,7 @@ await onStage('A picture of it', async ({ stage, visitor, page, open }) => {
     );
     await page.locator('ol').getByText('bought 10 at 100').waitFor();
     await page.getByText('the strategy asked for 99.5').waitFor();
-    await page.getByRole('button', { name: 'BTCUSDT', exact: true }).click();
+    await page.getByRole('button', { name: 'BTCUSDT, Lab', exact: true }).click();
     await chart.waitFor({ state: 'detached' });
   });
 
@@ -49,8 +49,8 @@ await onStage('A picture of it', async ({ stage, visitor, page, open }) => {
     await open(`/orders/${opener}`);
     await status.filter({ hasText: 'the broker’s own candles' }).waitFor();
     await marks('move').first().waitFor();
-    assert.deepEqual(await page.locator('svg [data-mark="fill"] text').allInnerTexts(), ['1']);
-    assert.deepEqual(await page.locator('svg [data-mark="move"] text').allInnerTexts(), ['2']);
+    assert.deepEqual(await page.locator('svg [data-mark="fill"] text').allTextContents(), ['1']);
+    assert.deepEqual(await page.locator('svg [data-mark="move"] text').allTextContents(), ['2']);
     assert.equal(await marks('asked').count(), 1);
     assert.match((await page.locator('svg [data-line="stop"]').getAttribute('d')) ?? '', /^M[\d.]+ [\d.]+H/);
     const list = page.locator('ol').filter({ hasText: 'bought' }).getByRole('listitem');

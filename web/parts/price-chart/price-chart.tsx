@@ -121,7 +121,7 @@ export function PriceChart(props: PriceChartProps) {
         </figcaption>
       </figure>
       {isListed && <List numbered={numbered} />}
-      {!isNone && <Table candles={candles} />}
+      <div className={styles.table}>{!isNone && <Table candles={candles} />}</div>
     </Section>
   );
 }
@@ -315,7 +315,7 @@ function Table({ candles }: { readonly candles: readonly Candle[] }) {
   const [isOpen, open] = useState(false);
   const now = serverNow();
   return (
-    <details className={styles.table} onToggle={({ currentTarget }) => open(currentTarget.open)}>
+    <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
       <summary>The candles as a table</summary>
       {isOpen && (
         <table className="table">
