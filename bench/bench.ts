@@ -3,6 +3,7 @@
 //   npm run bench                            all of it; the order path's figures go to bench/RESULTS.md and bench/results.json
 //   npm run bench -- order-path takeover     these parts
 //   npm run bench -- protection              what protects positions, in four minutes: bench/PROTECTION.md and bench/protection.json
+//   npm run bench -- candles                 what charts cost an order, in half a minute
 //   npm run bench -- --short order-path      only to see that it works: writes nothing; protection too
 //   npm run bench -- --gate ../another       what grew since another checkout (gate.ts)
 
@@ -14,7 +15,7 @@ import { parseArgs } from 'node:util';
 const MOST_MS = 10 * 60_000;
 const PARTS = ['order-path', 'starts', 'cluster', 'takeover', 'brokers', 'streams', 'pages'];
 /** Measured where it is asked for. */
-const ASKED_FOR = ['protection'];
+const ASKED_FOR = ['protection', 'candles'];
 const SHORT = ['order-path', 'protection'];
 
 const { values, positionals } = parseArgs({

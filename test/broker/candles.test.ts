@@ -1,5 +1,5 @@
-// What was traded before, as each broker is asked for it and says it. The answers are examples of the brokers' own documents, with the
-// times of a span that was asked for.
+// What was traded before, as each broker is asked for it and says it. The answers are as ccxt's sources and
+// Alpaca's library describe them, with the times of a span that was asked for; no broker was asked yet.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -3,7 +3,7 @@
 // not wait behind a broker.
 
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import { api, read } from './client.ts';
+import { api, read, type Schemas } from './client.ts';
 import { openGate } from './gate.ts';
 
 /** Of the six that a browser has for one host, one of which is the event stream's. */
@@ -97,6 +97,30 @@ export const priceNow = (id: string, symbol: string, { simulation }: { readonly 
     ...ASKED_OF_BROKERS,
   });
 
+/** What it was traded at; `to` null: until now. What is over does not change. */
+export const candles = (
+  id: string,
+  asked: {
+    readonly symbol: string;
+    readonly interval: Schemas['Candles']['interval'];
+    readonly from: number;
+    readonly to: number | null;
+  },
+) =>
+  queryOptions({
+    queryKey: ['candles', id, asked],
+    queryFn: ({ signal }) =>
+      through(signal, () => {
+        const { symbol, interval } = asked;
+        const from = new Date(asked.from).toISOString();
+        const to = asked.to === null ? {} : { to: new Date(asked.to).toISOString() };
+        const params = { path: { id }, query: { symbol, interval, from, ...to } };
+        return read(api.GET('/trading/accounts/{id}/candles', { params, signal }));
+      }),
+    staleTime: asked.to === null ? 10_000 : 3_600_000,
+    ...ASKED_OF_BROKERS,
+  });
+
 /** Makes way: whatever brokers have not answered yet is asked again later. */
 export async function leaveOffAsking(client: QueryClient): Promise<void> {
   await Promise.all([
@@ -105,5 +129,6 @@ export async function leaveOffAsking(client: QueryClient): Promise<void> {
     client.cancelQueries({ queryKey: ['open-orders'] }),
     client.cancelQueries({ queryKey: ['symbols'] }),
     client.cancelQueries({ queryKey: ['prices'] }),
+    client.cancelQueries({ queryKey: ['candles'] }),
   ]);
 }

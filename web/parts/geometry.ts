@@ -47,6 +47,18 @@ export function linearScale(values: readonly (number | null)[], height: number, 
   return { low, high, ticks: ticksWithin(low, high, mostTicks), y };
 }
 
+/** Linear, from the lowest to the highest with a little room: of prices, which stand on nothing. */
+export function rangeScale(values: readonly (number | null)[], height: number, mostTicks = 5): Scale {
+  const known = values.filter(isNumber);
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  if (known.length === 0 || !Number.isFinite(most - least)) return linearScale([], height);
+  // One price alone lies in the middle.
+  const room = (most - least) * 0.06 || Math.abs(most) * 0.01 || 1;
+  const [low, high] = [least - room, most + room];
+  const y = (value: number) => px(height - ((bound(value, low, high) - low) / (high - low)) * height);
+  return { low, high, ticks: ticksWithin(low, high, mostTicks), y };
+}
+
 /** 1, 3, 10, 30 … */
 const logStep = (index: number): number => 10 ** Math.floor(index / 2) * (index % 2 === 0 ? 1 : 3);
 /** Times are whole milliseconds: what took none lies below 1. */

@@ -19,6 +19,7 @@ import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
 import { OpenOrders } from './open-orders.tsx';
 import styles from './positions.module.css';
+import { Prices } from './prices.tsx';
 import { ResetDialog } from './reset-dialog.tsx';
 import { headingOf, tallyOf } from './standing.ts';
 
@@ -114,6 +115,7 @@ export default function Positions() {
         </p>
       </Led>
       <RestingEntries entries={resting} books={shown} />
+      <Prices books={shown} />
       <OpenOrders accounts={all} />
       {asked && book && <Asks asked={asked} book={book} onClose={() => setAsked(null)} />}
     </Page>

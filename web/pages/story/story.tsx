@@ -10,6 +10,7 @@ import { Curl } from './curl.tsx';
 import { orderHeadline, type SignalRecord, signalHeadline } from './headline.ts';
 import { Legs } from './legs.tsx';
 import { Message } from './message.tsx';
+import { Picture } from './picture.tsx';
 import { instrumentOf } from './queries.ts';
 import styles from './story.module.css';
 import { type StoryOf, StoryTop } from './story-top.tsx';
@@ -56,6 +57,7 @@ export function Story({ signal, order }: StoryOf) {
       {/* Where nobody knows, what was sent comes before why. */}
       {isUnknown ? null : message}
       {order && order.legs.length > 0 && <Legs order={order} />}
+      {order && <Picture order={order} />}
       {isUnknown ? message : null}
       <div className="columns even">
         <div className={styles.ties}>

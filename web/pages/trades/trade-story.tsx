@@ -1,4 +1,4 @@
-// One trade: what it came to, and everything that was filled for it, numbered.
+// One trade: what it came to, its picture, and everything that was filled for it or moved its stop, numbered as in the picture.
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -8,6 +8,8 @@ import { CopyId } from '../../parts/copy.tsx';
 import { DeletedAccount, Held, Side, Unreal } from '../../parts/figures.tsx';
 import { figure, money, unrealOf } from '../../parts/numbers.ts';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
+import { No, PriceChart } from '../../parts/price-chart/price-chart.tsx';
+import { useTold } from '../../parts/price-chart/told.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './trade-story.module.css';
@@ -38,7 +40,8 @@ const Path = () => (
 
 function Told({ trade }: { readonly trade: Story }) {
   const { data: all } = useQuery(accounts);
-  const { symbol, side, quantity, profit, currency, fills, strategy, held_ms } = trade;
+  const { symbol, side, quantity, profit, currency, strategy, held_ms } = trade;
+  const { numbered, stop, targets, protectionId } = useTold(trade);
   const account = all?.find(({ id }) => id === trade.trading_account_id);
   const word = unrealOf(trade, account);
   const held = held_ms === null ? '' : ` for ${heldInWords(held_ms)}`;
@@ -94,6 +97,18 @@ function Told({ trade }: { readonly trade: Story }) {
       }
     >
       <Path />
+      <PriceChart
+        accountId={trade.trading_account_id}
+        symbol={symbol}
+        side={side}
+        opened={trade.opened_at}
+        closed={trade.closed_at}
+        numbered={numbered}
+        stop={stop}
+        targets={targets}
+        entry={trade.entry_price}
+        isUnreal={word !== null}
+      />
       <Led>
         <table className={`table listed ${styles.fills} ${word ? 'hatched' : ''}`}>
           <thead>
@@ -120,35 +135,56 @@ function Told({ trade }: { readonly trade: Story }) {
             </tr>
           </thead>
           <tbody>
-            {fills.map((fill, index) => (
-              <tr key={`${fill.at} ${fill.order_id} ${fill.position}`}>
-                <td className={styles.when}>
-                  <span className={styles.disc}>{index + 1}</span> <When at={fill.at} milliseconds />
-                </td>
-                <td className={styles.did}>{fillInWords(fill)}</td>
-                <td className="num" data-head="price">
-                  {fill.price === null ? <span className="quiet">not known</span> : averagePrice(fill.price)}
-                </td>
-                <td className={`num ${styles.maybe}`} data-head="asked for">
-                  {fill.asked_price !== null && figure(fill.asked_price)}
-                </td>
-                <td className="num" data-head="position">
-                  <Held position={fill.position} />
-                </td>
-                <td className="num" data-head="after fees">
-                  {fill.profit === null ? <span className="quiet">not known</span> : money(fill.profit)}
-                </td>
-                <td>
-                  {fill.order_id === null ? (
-                    <span className="quiet">somebody else</span>
-                  ) : (
-                    <Link to={`/orders/${fill.order_id}` as never}>
-                      {fill.closed_by ?? strategy ?? 'its order'}
-                    </Link>
-                  )}
-                </td>
-              </tr>
-            ))}
+            {numbered.map((one) => {
+              const { no, at, fill, move } = one;
+              if (!fill)
+                return (
+                  <tr key={no}>
+                    <td className={styles.when}>
+                      <No one={one} /> <When at={at} milliseconds />
+                    </td>
+                    <td className={styles.did} colSpan={5}>
+                      {move.words}
+                    </td>
+                    <td>
+                      <Link to={`/protections/${protectionId}` as never}>every move</Link>
+                    </td>
+                  </tr>
+                );
+              return (
+                <tr key={no}>
+                  <td className={styles.when}>
+                    <No one={one} /> <When at={at} milliseconds />
+                  </td>
+                  <td className={styles.did}>{fillInWords(fill)}</td>
+                  <td className="num" data-head="price">
+                    {fill.price === null ? (
+                      <span className="quiet">not known</span>
+                    ) : (
+                      averagePrice(fill.price)
+                    )}
+                  </td>
+                  <td className={`num ${styles.maybe}`} data-head="asked for">
+                    {fill.asked_price !== null && figure(fill.asked_price)}
+                  </td>
+                  <td className="num" data-head="position">
+                    <Held position={fill.position} />
+                  </td>
+                  <td className="num" data-head="after fees">
+                    {fill.profit === null ? <span className="quiet">not known</span> : money(fill.profit)}
+                  </td>
+                  <td>
+                    {fill.order_id === null ? (
+                      <span className="quiet">somebody else</span>
+                    ) : (
+                      <Link to={`/orders/${fill.order_id}` as never}>
+                        {fill.closed_by ?? strategy ?? 'its order'}
+                      </Link>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
           </tbody>
           <tfoot>
             <tr>
