@@ -152,7 +152,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
       </dl>
       {isShown(asked.queues) && <Hosts queues={queues.data} part={partOf(asked.queues)} />}
       {isShown(asked.workers) && <Workers query={workers} part={partOf(asked.workers)} />}
-      <div className="columns">
+      <div className={`columns ${styles.beside}`}>
         {isShown(asked.letters) && (
           <DeadLetters query={letters} part={partOf(asked.letters)} ownId={user.id} />
         )}
