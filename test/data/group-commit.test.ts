@@ -10,13 +10,13 @@ const counters = { commitWaited() {}, committed() {} };
 const UNIT = [sql`delete from books`];
 
 /** Whoever writes is done when the test says so. */
-function slowly(enough?: number) {
+function slowly(withinMs?: number) {
   const sizes: number[] = [];
   const writing: (() => void)[] = [];
   const commits = groupCommit({
     most: 100,
     lanes: 1,
-    ...(enough !== undefined && { enough }),
+    ...(withinMs !== undefined && { enough: { units: 8, withinMs } }),
     async run(group) {
       sizes.push(group.length);
       await new Promise<void>((resolve) => writing.push(resolve));
@@ -38,7 +38,7 @@ test('the units of one turn go together', async () => {
 });
 
 test('where some are enough they go at once, and the rest of the turn follows them, one group at a time', async () => {
-  const { commits, sizes, finish } = slowly(8);
+  const { commits, sizes, finish } = slowly(Number.POSITIVE_INFINITY);
   const all = Promise.all(Array.from({ length: 20 }, () => commits.commit(UNIT)));
   assert.deepEqual(sizes, [8]);
   for (let turn = 0; turn < 3; turn++) await immediate();
@@ -50,8 +50,26 @@ test('where some are enough they go at once, and the rest of the turn follows th
   assert.deepEqual(await all, Array(20).fill(null));
 });
 
+test('… but where the last group took too long, all of a turn go together', async () => {
+  const { commits, sizes, finish } = slowly(0);
+  const turn = () => Promise.all(Array.from({ length: 10 }, () => commits.commit(UNIT)));
+  const first = turn();
+  assert.deepEqual(sizes, [8]);
+  finish();
+  await immediate();
+  assert.deepEqual(sizes, [8, 2]);
+  finish();
+  await first;
+  const second = turn();
+  assert.deepEqual(sizes, [8, 2]);
+  await immediate();
+  assert.deepEqual(sizes, [8, 2, 10]);
+  finish();
+  await second;
+});
+
 test('fewer than enough wait for their turn to end, and none is left behind when it closes', async () => {
-  const { commits, sizes, finish } = slowly(8);
+  const { commits, sizes, finish } = slowly(Number.POSITIVE_INFINITY);
   const few = Promise.all([commits.commit(UNIT), commits.commit(UNIT)]);
   assert.deepEqual(sizes, []);
   await immediate();
