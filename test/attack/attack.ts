@@ -128,7 +128,11 @@ async function overServers(): Promise<Round[]> {
 
 /** Each over an exchange that counts what it is asked. */
 async function atABroker(apart: readonly Round[]): Promise<Round[]> {
-  const settings = [{ mode: 'default', env: {} } as const, ...apart.slice(-1).map(({ setting }) => setting)];
+  // A database is opened with the keys that it was made with: this one is made for it.
+  const settings = [
+    { mode: 'default', env: {} } as const,
+    ...(apart.length > 0 ? [{ mode: 'servers', env: await servers() } as const] : []),
+  ];
   return Promise.all(
     settings.map(async ({ mode, env }): Promise<Round> => {
       const broker = await openBrokerCapacity();
