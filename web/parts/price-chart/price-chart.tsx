@@ -174,16 +174,16 @@ function Drawing(props: DrawingProps) {
     <svg className={styles.drawing} role="img" aria-label={says} width={width} height={height + AXIS}>
       <rect className={styles.held} {...drawn.held} y={0} height={height} />
       {drawn.scale.ticks.map((value) => (
-        <g key={value}>
-          <path className={styles.grid} d={`M0 ${drawn.scale.y(value)}H${drawn.width}`} />
-          <text x={2} y={drawn.scale.y(value) - 4}>
-            {figure(value)}
-          </text>
-        </g>
+        <path key={value} className={styles.grid} d={`M0 ${drawn.scale.y(value)}H${drawn.width}`} />
       ))}
       <path className={styles.wick} d={drawn.wicks} />
       <path className={styles.rose} d={drawn.rose} />
       <path className={styles.fell} d={drawn.fell} />
+      {drawn.scale.ticks.map((value) => (
+        <text key={value} className={styles.price} x={2} y={drawn.scale.y(value) - 4}>
+          {figure(value)}
+        </text>
+      ))}
       <path className={styles.entry} d={drawn.entry} />
       {drawn.targets.map(({ path, x, y, text }) => (
         <g key={text}>
