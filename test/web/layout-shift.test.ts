@@ -75,8 +75,14 @@ await onStage('when answers are slow', async ({ stage, visitor, page, open }) =>
   await visitor.settled();
   await page.addInitScript(NOTE_SHIFTS);
   await page.addInitScript(WAIT_ON);
-  const newest = async (what: string): Promise<string> =>
-    (await stage.call<{ items: [{ id: string }] }>(`/trading/${what}?limit=1`)).items[0].id;
+  /** A trade is there once its last order is filled. */
+  const newest = async (what: string): Promise<string> => {
+    for (;;) {
+      const { items } = await stage.call<{ items: { id: string }[] }>(`/trading/${what}?limit=1`);
+      if (items[0]) return items[0].id;
+      await sleep(20);
+    }
+  };
   const stories = [`/signals/${await newest('signals')}`, `/trades/${await newest('trades')}`];
   const openLate = async (path: string): Promise<Shift[]> => {
     await page.route('**/*', answerLate);
