@@ -11,6 +11,7 @@ import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { No, PriceChart } from '../../parts/price-chart/price-chart.tsx';
 import { useTold } from '../../parts/price-chart/told.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useTogether } from '../../parts/together.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './trade-story.module.css';
 import { averagePrice, endInWords, fillInWords, heldInWords } from './words.ts';
@@ -19,11 +20,13 @@ type Story = Schemas['TradeStory'];
 
 export default function TradeStory() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
-  const { data, error, refetch } = useQuery({
+  const asked = useQuery({
     queryKey: ['trades', 'one', id],
     queryFn: () => read(api.GET('/trading/trades/{id}', { params: { path: { id } } })),
   });
-  if (data) return <Told trade={data} />;
+  const { data, error, refetch } = asked;
+  const isThere = useTogether(asked, useQuery(accounts));
+  if (data && isThere) return <Told trade={data} />;
   return (
     <Page title="Trade" answer={<span className="quiet">What became of a trade</span>}>
       <Path />
