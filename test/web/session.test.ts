@@ -156,6 +156,8 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     await page.waitForURL(/\/login/);
     // Where this one was is nobody's business: another may log in next.
     await other.waitForURL(`${stage.url}/login`);
+    // It hears of the login once it is there.
+    await other.getByLabel('Email').waitFor();
     await enter(page, stage.firstUser);
     await page.waitForURL(`${stage.url}/`);
     await other.waitForURL(`${stage.url}/`);
