@@ -26,7 +26,8 @@ interface GivingUp {
   readonly giveUpMs: number;
 }
 
-const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
+/** It is at the broker, and not all of it is filled. */
+export const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
 
 /** An entry that waits for its price, as it was asked to. */
 const isWaiting = ({ leg, order }: Pick<OtherLeg, 'leg' | 'order'>): boolean =>

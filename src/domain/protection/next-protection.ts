@@ -17,7 +17,6 @@ import { millis, timestamp } from '../ids.ts';
 import { brokenEven, follow, followsPrice } from './follow.ts';
 import { type Parcel, parcels, settledTargets } from './parcels.ts';
 import {
-  type ExitReason,
   isPositive,
   isWatched,
   leftOf,
@@ -41,7 +40,7 @@ import {
 } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 import { isForsaken } from './undecided.ts';
-import { isBeingClosed, toCover } from './under-way.ts';
+import { toCover } from './under-way.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
@@ -100,7 +99,7 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
     facts,
   );
   const reason = protection.closesFor ?? (isDue(protection, now) ? 'time_stop' : null);
-  const closing = reason && closeFor(protection, reason, facts, rules);
+  const closing = reason && close(protection, reason, facts, rules);
   if (closing) return closing;
   if (followsPrice(protection) && quoted === null) return { do: 'ask for the price' };
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
@@ -126,11 +125,6 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
       ? { ...kept.protection, refused: null }
       : kept.protection;
   return rest(all, dueAt(all, facts, rules));
-}
-
-/** An order that closes it is under way, or was made a moment ago: it is kept as it is meanwhile. */
-function closeFor(protection: Protection, reason: ExitReason, facts: Facts, rules: Rules): Step | null {
-  return protection.closing !== null && isBeingClosed(facts) ? null : close(protection, reason, facts, rules);
 }
 
 /** They are tried again with the next sweep, or where somebody wants to know. */

@@ -162,7 +162,7 @@ export function removal(
   return isAwaited ? { do: 'wait', protection, ms: pauseOf(facts) } : null;
 }
 
-/** null: one was asked for a moment ago. What that leaves is closed by the next, a sweep later. */
+/** null: its order is under way, or was asked for a moment ago: it is kept as it is meanwhile. What that leaves is closed by the next, a sweep later. */
 export function close(protection: Protection, reason: ExitReason, facts: Facts, rules: Rules): Step | null {
   if (isBeingClosed(facts)) return null;
   const again = protection.closing === null ? 0 : millis(protection.closing.at) + rules.sweepMs;

@@ -3,6 +3,7 @@
 
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { hasEnded, type Leg, type Order, unitsOf } from '../orders/order.ts';
+import { isResting } from '../orders/other-legs.ts';
 import { closingSide, type Protection } from './protection.ts';
 import type { Facts } from './step.ts';
 
@@ -12,12 +13,9 @@ export type Closing = Pick<Facts, 'closing' | 'reserved'>;
 export function closingOf(protection: Protection, orders: readonly Order[]): Closing {
   const its = orders.find(({ id }) => id === protection.closing?.order);
   const side = closingSide(protection);
-  const rests = ({ leg, status, instrument, side: its }: Leg) =>
-    leg === 'exit' &&
-    (status === 'placed' || status === 'partially_filled') &&
-    instrument === protection.instrument &&
-    its === side;
-  const resting = orders.flatMap(({ legs }) => legs.filter(rests));
+  const closes = (leg: Leg) =>
+    leg.leg === 'exit' && leg.instrument === protection.instrument && leg.side === side;
+  const resting = orders.flatMap(({ legs }) => legs.filter((leg) => closes(leg) && isResting(leg)));
   return {
     closing: its && !hasEnded(its.status) ? leftOf(unitsOf(its), its.legs) : null,
     reserved: resting.reduce<Decimal>((sum, leg) => add(sum, leftOf(leg.quantity, [leg])), ZERO),
