@@ -85,6 +85,22 @@ describe('with an account at Alpaca', () => {
       assert.match(ended.error.message, /stop of the position/);
     });
 
+  it('a stop leaves for a close that is sent, and for nothing else', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    const entry = await world.send(trader, { symbol: 'AAPL', quantity: 2, stop_loss: '5%' });
+    await until(trader, entry.body.order_id, ({ protection }) => protection?.state === 'standing');
+    const told = async () => (await account.ledger()).stops.map(({ what }) => what);
+    assert.deepEqual(await told(), ['placed']);
+    const wrongSide = await world.send(trader, { symbol: 'AAPL', action: 'close_short' });
+    assert.equal(wrongSide.body.error?.code, 'no_position', JSON.stringify(wrongSide.body));
+    assert.deepEqual(await told(), ['placed']);
+    const closed = await world.send(trader, { symbol: 'AAPL', action: 'close_long' });
+    await until(trader, closed.body.order_id, ({ status }) => status === 'filled');
+    assert.deepEqual(await told(), ['placed', 'cancelled']);
+  });
+
   it('a closed market and a symbol that is not there are told as such', async (t) => {
     const account = await stub.account();
     const { world, ready } = await journey(t, at());

@@ -457,7 +457,7 @@ describe('An order whose outcome could not be saved', () => {
       noteEquity: () => {},
       closedBy: async () => 'somebody',
       want: () => Promise.reject(new Error('nothing is protected here')),
-      protecting: { see: async () => {}, free: async () => {} },
+      protecting: { see: async () => {}, free: async () => false },
       counters: UNCOUNTED,
       tracing: UNTRACED,
       // The database is away for the one commit that follows the broker's acknowledgement.

@@ -260,7 +260,7 @@ function scene(day: Day) {
         saveSending: commit,
         closedBy: async () => 'somebody',
         want: () => Promise.reject(new Error('nothing is protected here')),
-        protecting: { see: async () => {}, free: async () => {} },
+        protecting: { see: async () => {}, free: async () => false },
         saveSeen: commit,
         endEntry: async (order) => order,
       },

@@ -560,6 +560,24 @@ describe('a position of which a close of ours takes a part, and rests', () => {
     });
 });
 
+describe('a trailing stop', () => {
+  it('is looked at again where more was bought, and for a moment nothing is shown', async () => {
+    const trail = { distance: decimal(8), activateAt: null, from: decimal(100), best: decimal(100) };
+    const ways = { stop: 'sized', moves: 'set', reserves: false, names: 'ours', renames: false } as const;
+    const lived = life(ways, wanted({ trail }), ['well', 'show the position late']);
+    lived.exchange.trade(decimal(2));
+    await lived.pass();
+    lived.exchange.trade(decimal(1));
+    lived.later(200);
+    await lived.pass();
+    await lived.until(() => isAtRest(lived), 3_000);
+    assert.deepEqual(
+      lived.saved().legs.map(({ quantity }) => quantity),
+      [decimal(3)],
+    );
+  });
+});
+
 describe('what a stop has closed', () => {
   it('is all that was held, though the position is still shown: whoever was stopped out stays out', async () => {
     const lived = life(WAYS[0] as Ways, wanted(), []);

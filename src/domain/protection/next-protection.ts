@@ -181,7 +181,8 @@ function whenFlat(seen: Recognised, facts: Facts, rules: Rules): Step {
   const { protection } = seen;
   const { now, held, isUnsettled, resting, asked } = facts;
   // What was just opened may not be shown yet: it is not to lose its stop for that.
-  if (held?.isAgreed === false) return rest(protection, now + SOON_MS);
+  // Whatever was seen before, it is looked at again: not only the price decides.
+  if (held?.isAgreed === false) return rest({ ...protection, seenAt: null }, now + SOON_MS);
   // Nor what was seen a moment ago, while an entry is under way that may have brought it.
   const isLate = isUnsettled && protection.seenAt !== null && now - millis(protection.seenAt) < UNSETTLED_MS;
   const leaving = removal(seen, facts, (leg) => !isLate || leg.level > 0);

@@ -20,18 +20,10 @@ import {
   passed,
   wasSent,
 } from '../../domain/orders/order.ts';
-import {
-  givenUp,
-  late,
-  rateLimited,
-  refusedCredentials,
-  unfit,
-  unreachable,
-} from '../../domain/orders/outcome.ts';
+import { givenUp, late } from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, PATIENCE, patienceOf } from '../../domain/orders/patience.ts';
 import { endingFor } from '../../domain/orders/resting.ts';
 import type { Facts, Judgement, Pause } from '../../domain/orders/step.ts';
-import { CredentialsUnreadable } from '../line/credentials.ts';
 import { type Errand, onErrand } from '../line/errand.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
@@ -41,9 +33,10 @@ import { lookElsewhere, openElsewhere, refreshed, takenBack } from './open-elsew
 import { wrongPriceIn } from './priced-entry.ts';
 import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
-import { sendLeg } from './send-leg.ts';
+import { hasFreed, sendLeg } from './send-leg.ts';
 import { marketFor } from './sizing.ts';
 import { stopwatch } from './watches.ts';
+import { whyNot } from './why-not.ts';
 
 /** The account was changed while the order rested: it goes on over a connection of now. */
 class Replaced extends Error {}
@@ -111,7 +104,7 @@ export async function executeOrder(
       if (!(fault instanceof BrokerUnavailable)) throw fault;
       await learnWhetherItReverses();
       const ms = beforeTheNextTry(fault);
-      if (ms === null) return end(givenUp(order, whyNot(fault)));
+      if (ms === null) return end(givenUp(order, whyNot(fault, order)));
       if (isLate(order, now())) return end(lateFor(fault));
       await (patienceOf(order, { mayReverse: mayReverse() }).rounds > 0 ? resting(ms, fault) : deps.wait(ms));
       if (!wasSent(order) && isLate(order, now())) return end(lateFor(fault));
@@ -129,17 +122,10 @@ export async function executeOrder(
     return ++rounds > patience.rounds ? null : beforeRound(rounds);
   }
 
-  function whyNot(fault: BrokerUnavailable): OrderError {
-    if (fault instanceof BrokerBusy) return rateLimited(fault.retryAfterMs, order);
-    if (fault instanceof AccountUnfit) return unfit(fault.message);
-    const isRefused = fault instanceof CredentialsRejected && !(fault instanceof CredentialsUnreadable);
-    return isRefused ? refusedCredentials(fault.message) : unreachable(fault.message);
-  }
-
   /** What may have been sent is unknown; the rest was never sent, and says what was in the way. */
   function lateFor(fault: BrokerUnavailable): Order {
-    const given = givenUp(order, whyNot(fault));
-    return openLeg(order) ? given : late(order, whyNot(fault).message);
+    const given = givenUp(order, whyNot(fault, order));
+    return openLeg(order) ? given : late(order, whyNot(fault, order).message);
   }
 
   /** Not beyond the deadline: then it is over. */
@@ -239,8 +225,6 @@ export async function executeOrder(
             await pass(step);
             // Beside it, and not waited for: what the day began with.
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
-            // What protects the position keeps what is to be closed.
-            if (line.capabilities.reserves) await deps.protecting.free(current, line, trades);
             [position, wrong, market] = await Promise.all([positionNow(), wrongNow(), marketNow()]);
             watches.position.looked();
             break;
@@ -266,6 +250,11 @@ export async function executeOrder(
             break;
           }
           case 'send': {
+            // What protected the position has left only now, and may have been filled meanwhile: it is planned anew.
+            if (await hasFreed({ ...deps, line, trades }, tradable(), step)) {
+              position = null;
+              break;
+            }
             const sent = await sendLeg(saving, line, tradable(), { ...step, revision, refusals, now });
             ({ order: current, revision, refusals } = sent);
             if (sent.guards !== undefined) guards = sent.guards;

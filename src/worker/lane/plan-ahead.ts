@@ -104,7 +104,7 @@ async function planAhead(
     saveSending: (order) => Promise.reject(new WouldSend(order)),
     want: (order) => Promise.reject(new WouldSend(order)),
     // What protects the position stays where it is.
-    protecting: { ...execution.protecting, free: async () => {} },
+    protecting: { ...execution.protecting, free: async () => false },
     noteEquity() {},
     forgetMonth() {},
   };

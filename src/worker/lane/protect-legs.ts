@@ -3,7 +3,7 @@
 
 import type { Instrument } from '../../broker/broker.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
-import type { Order } from '../../domain/orders/order.ts';
+import type { Leg, Order } from '../../domain/orders/order.ts';
 import { closingSide, type Protection } from '../../domain/protection/protection.ts';
 import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import type { Line } from '../line/line.ts';
@@ -11,6 +11,12 @@ import { fateOf, type Place, removeLeg, tradedBy } from '../line/protective-leg.
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Keeping } from './protect.ts';
 import type { Book, Trades } from './trades.ts';
+
+/** What is to be sent, as far as it closes something. */
+export interface Closed {
+  readonly instrument: Instrument;
+  readonly side: Leg['side'];
+}
 
 interface Deps extends Pick<Keeping, 'clock' | 'wait'> {
   readonly protections: WorkerProtections;
@@ -50,21 +56,20 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     return areOver;
   }
 
-  /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
+  /** Until none of them can be filled any more: what they took meanwhile is in no plan that was made before. false: nothing was in the way. */
   async function free(
-    of: Book & Pick<Order, 'symbol' | 'intent'>,
+    { accountId, simulation }: Book,
+    { instrument, side }: Closed,
     line: Line,
     trades: Trades,
-  ): Promise<void> {
-    const { accountId, simulation, symbol, intent } = of;
-    const found = await line.resolve(symbol);
-    if ('rejection' in found) return;
+  ): Promise<boolean> {
+    let hasFreed = false;
     for (const first of await protections.kept(user, accountId)) {
-      if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
-      const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
-      // For this very close they may have left already: a position is read more than once.
-      if (isAdding || (first.state === 'suspended' && (await see(line, first, trades)))) continue;
-      const at = placeOf(first, found);
+      if (first.simulation !== simulation || first.instrument !== instrument.symbol) continue;
+      // For this very close they may have left already: it may be sent more than once.
+      if (side !== closingSide(first) || (first.state === 'suspended' && (await see(line, first, trades))))
+        continue;
+      const at = placeOf(first, instrument);
       const suspended: Protection = {
         ...first,
         state: 'suspended',
@@ -72,10 +77,12 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
         legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
       };
       if (mine(first, await protections.save(suspended, first, token)) === 'changed') continue;
+      hasFreed = true;
       for (const leg of first.legs) await removeLeg(line, leg, at);
       for (let waits = 0; waits < MOST_WAITS && !(await see(line, first, trades)); waits++)
         await wait(pauseOf({ waits }));
     }
+    return hasFreed;
   }
 
   return { see, free, haveClosed };

@@ -24,7 +24,8 @@ import type { Turn } from './lanes.ts';
 import type { makeRoom } from './make-room.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
-import { protectiveLegs } from './protect-legs.ts';
+import { type Closed, protectiveLegs } from './protect-legs.ts';
+import { isOfSame } from './resting.ts';
 import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
 import { createSweepTurns, mostUrgentFirst } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
@@ -67,8 +68,8 @@ export interface Protecting {
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
   see(of: Book, line: Line, trades: Trades): Promise<void>;
-  /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
-  free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
+  /** Where the broker reserves what its legs would close: they leave for what is sent to close it. false: none was in the way. */
+  free(of: Book, closed: Closed, line: Line, trades: Trades): Promise<boolean>;
   /** What has happened to the account's positions is seen to now, in this turn; false: nothing has. */
   first(account: AccountId, turn: Turn): Promise<boolean>;
   /** A leg of the order's position has closed some of it, and nobody has written that down yet. */
@@ -292,7 +293,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const unsettled = (await deps.orders.unsettled(user, accountId)).orders.filter(
       (order) => order.simulation === simulation,
     );
-    const isOver = first.suspendedAt !== null && !unsettled.some(({ status }) => isUnderWay(status));
+    // Whoever they left for has ended, and nobody else is about to close it.
+    const isOver =
+      first.suspendedAt !== null &&
+      !unsettled.some((order) => isUnderWay(order.status) && isOfSame(order, first));
     const known = await again(line, found, first);
     if (known === 'changed') return gone(first);
     const { credentialsVersion } = line;

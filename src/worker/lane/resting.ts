@@ -7,6 +7,8 @@ import { isExit } from '../../domain/orders/patience.ts';
 import { EVERY_SYMBOL } from '../../domain/orders/resting.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 
+type Traded = Pick<Order, 'symbol' | 'brokerName'>;
+
 export interface Resting {
   /** It is in somebody's hands already. */
   has(id: OrderId): boolean;
@@ -33,14 +35,14 @@ export function nextOf(waiting: readonly Order[], resting: Pick<Resting, 'inTheW
 /** Of two orders of one account: the later one has to wait for the earlier. Only an exit of something else does not. */
 const isBehind = (order: Order, earlier: Order): boolean =>
   earlier.simulation === order.simulation &&
-  (!isExit(order) || (isSame(order, earlier) && !isTakenBackAnyway(order, earlier)));
+  (!isExit(order) || (isOfSame(order, earlier) && !isTakenBackAnyway(order, earlier)));
 
 /** Whoever exits takes back what rests by himself, and does not wait for one who asked for that alone. */
 const isTakenBackAnyway = (order: Order, earlier: Order): boolean =>
   earlier.intent.operation === 'CANCEL_ENTRIES' && order.intent.operation !== 'CANCEL_ENTRIES';
 
 /** What is taken back everywhere is about everything. */
-const isSame = (a: Order, b: Order): boolean =>
+export const isOfSame = (a: Traded, b: Traded): boolean =>
   a.symbol === EVERY_SYMBOL ||
   b.symbol === EVERY_SYMBOL ||
   canonicalSymbol(a.brokerName, a.symbol) === canonicalSymbol(b.brokerName, b.symbol);

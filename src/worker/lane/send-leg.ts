@@ -1,4 +1,4 @@
-// Saves a leg as `sending`, sends it, and tells what became of it.
+// Saves a leg as `sending`, sends it, and tells what became of it. Before that, what would keep the broker from taking it is taken away.
 
 import { BrokerBusy, BrokerUnavailable, unitValueOf } from '../../broker/broker.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
@@ -21,6 +21,8 @@ import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { Guarding } from '../orders.ts';
 import type { Instruments } from './instruments.ts';
+import type { Protecting } from './protecting.ts';
+import type { Trades } from './trades.ts';
 import { pauseSince } from './watches.ts';
 
 export interface Sending {
@@ -48,6 +50,23 @@ export interface Sent {
   readonly refusals: number;
   /** A guard was set meanwhile: the entry is to be judged anew. */
   readonly guards?: Guarding['guards'];
+}
+
+interface Freeing {
+  readonly protecting: Pick<Protecting, 'free'>;
+  readonly line: Line;
+  readonly trades: Trades;
+}
+
+/** Where the broker reserves it, what protects the position keeps what is to be closed. It leaves for what is sent, and for nothing else. */
+export async function hasFreed(
+  { protecting, line, trades }: Freeing,
+  instruments: Instruments,
+  { order, leg: key }: Pick<ToSend, 'order' | 'leg'>,
+): Promise<boolean> {
+  if (!line.capabilities.reserves) return false;
+  const { instrument, side } = legNamed(order, key);
+  return protecting.free(order, { instrument: instruments.get(instrument), side }, line, trades);
 }
 
 export async function sendLeg(
