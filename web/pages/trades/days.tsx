@@ -59,6 +59,10 @@ export function Days({ days, asked, first, last, zone }: DaysProps) {
   );
 }
 
+/** On a phone: whole, but what is less than one. */
+const brief = (profit: number): string =>
+  Math.abs(profit) < 1 ? money(profit) : money(profit).replace(/\.\d+$/, '');
+
 function Day({
   day: { day, name, sum, width },
   asked,
@@ -77,7 +81,7 @@ function Day({
   return (
     <Link to="/trades" search={searchOf({ ...asked, from: day, to: day })} className={styles.day}>
       {date} <span className={styles.exact}>{money(sum.profit)}</span>
-      <span className={styles.brief}>{money(sum.profit).replace(/\.\d+$/, '')}</span>{' '}
+      <span className={styles.brief}>{brief(sum.profit)}</span>{' '}
       <small className={styles.count}>{counted(sum.trades, 'trade')}</small>
       <i
         className={sum.profit < 0 ? `${styles.bar} ${styles.hollow}` : styles.bar}
