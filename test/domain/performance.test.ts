@@ -143,7 +143,7 @@ describe('Realised profit', () => {
     assert.deepEqual(realised(taken), [20]);
   });
   test('is nothing where nothing was traded', () => {
-    assert.deepEqual(performanceOf([]), { days: [], symbols: [], currency: null });
+    assert.deepEqual(performanceOf([]), { days: [], symbols: [], latencies: [], currency: null });
     assert.deepEqual(realised([order(0, [], { status: 'rejected' })]), [0]);
   });
 });
@@ -172,6 +172,31 @@ describe('A day', () => {
     assert.deepEqual(day?.latency_ms, { p50: 50, p90: 90, p99: 99 });
     const [none] = performanceOf([order(0, [])]).days;
     assert.deepEqual(none?.latency_ms, { p50: null, p90: null, p99: null });
+  });
+  test('tells how many took how long, whole and by the broker’s own share', () => {
+    const traced = (sent: number, acked: number) => order(1, [], { trace: { queued: 3, sent, acked } });
+    const { latencies } = performanceOf([
+      traced(4, 5),
+      traced(4, 23),
+      traced(4, 24),
+      order(2, [], { trace: { queued: 3, acked: 9_003 } }),
+      order(3, [], { trace: { queued: 3 } }),
+    ]);
+    assert.deepEqual(
+      latencies.filter(({ orders, broker }) => orders + broker > 0),
+      [
+        { up_to_ms: 1, orders: 0, broker: 1 },
+        { up_to_ms: 2, orders: 1, broker: 0 },
+        { up_to_ms: 20, orders: 1, broker: 2 },
+        { up_to_ms: 30, orders: 1, broker: 0 },
+        { up_to_ms: null, orders: 1, broker: 0 },
+      ],
+    );
+    assert.deepEqual(
+      latencies.slice(0, 8).map(({ up_to_ms }) => up_to_ms),
+      [1, 2, 3, 5, 7, 10, 15, 20],
+    );
+    assert.deepEqual(performanceOf([]).latencies, []);
   });
   test('has the slippage of all its orders summed in money; below zero is worse', () => {
     const seen = (price: number) => ({ notes: { ...NO_NOTES, price: decimal(price) } });

@@ -14,6 +14,7 @@ import {
   totalsOf,
 } from '../../web/pages/performance/days.ts';
 import { draw } from '../../web/pages/performance/drawing.ts';
+import { latencySheet, widthsOf } from '../../web/pages/performance/latencies.ts';
 import { csvOf, sheetsOf } from '../../web/pages/performance/sheets.ts';
 import { amountBars, inOrder, symbolSheet } from '../../web/pages/performance/symbols.ts';
 import {
@@ -41,6 +42,7 @@ const day = (name: string, realised: number | null, more: object = {}) => ({
 const performance = (days: ReturnType<typeof day>[], currency: string | null = 'USDT') => ({
   days,
   symbols: [],
+  latencies: [],
   real_money: true as boolean | null,
   currency,
 });
@@ -387,4 +389,31 @@ test('Symbols stand in the order of the figure that is shown; what is not known,
       ['never filled', 'no fill'],
     ],
   );
+});
+
+describe('How long orders took', () => {
+  const spans = [
+    { up_to_ms: 2_000, orders: 1, broker: 4 },
+    { up_to_ms: 5_000, orders: 2, broker: 0 },
+    { up_to_ms: null, orders: 1, broker: 0 },
+  ];
+  test('is said by span, the last without an end', () => {
+    const { columns, rows } = latencySheet(spans);
+    assert.deepEqual(
+      rows.map((row) => columns.map(({ said }) => said(row))),
+      [
+        ['up to 2,000 ms', '1', '4'],
+        ['up to 5,000 ms', '2', '0'],
+        ['over 5,000 ms', '1', '0'],
+      ],
+    );
+  });
+  test('whole and the broker’s share are drawn by one scale', () => {
+    assert.deepEqual(widthsOf(spans), [
+      { orders: 25, broker: 100 },
+      { orders: 50, broker: 0 },
+      { orders: 25, broker: 0 },
+    ]);
+    assert.deepEqual(widthsOf([]), []);
+  });
 });

@@ -10,6 +10,7 @@ import { fillOf, slippage } from '../orders/result.ts';
 import type { ExitReason } from '../protection/protection.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { type CountedOrder, openBooks, worthOf } from './books.ts';
+import { openLatencies } from './latencies.ts';
 
 /** Both ends are in it. */
 export interface Range {
@@ -43,6 +44,7 @@ export function openPerformance(
   const symbols = new Map<string, SymbolTotals>();
   const currencies = new Set<string>();
   const accounts = new Set<AccountId>();
+  const latencies = openLatencies();
 
   const isInRange = (at: Timestamp) => (from === undefined || at >= from) && (to === undefined || at <= to);
   const dayOf = (at: Timestamp) =>
@@ -68,8 +70,11 @@ export function openPerformance(
     const { exitReason, legs } = order;
     const hasClosed = legs.some(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
     if (exitReason && hasClosed) totals.exitReasons[exitReason] = (totals.exitReasons[exitReason] ?? 0) + 1;
-    const { queued, acked } = order.trace;
-    if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
+    const { queued, sent, acked } = order.trace;
+    if (queued !== undefined && acked !== undefined) {
+      day.latencies.push(acked - queued);
+      latencies.take(acked - queued, sent === undefined ? null : acked - sent);
+    }
     const missed = slippage(order);
     const { quantity: fillQuantity } = fillOf(order);
     const last = order.legs.at(-1);
@@ -104,11 +109,11 @@ export function openPerformance(
       const money = (amount: Decimal | null) =>
         amount === null || currencies.size > 1 ? null : toNumber(rounded(amount));
       return {
-        days: inOrder(days).map(([day, { realised, orders, latencies, slippage: missed }]) => ({
+        days: inOrder(days).map(([day, { realised, orders, latencies: ofDay, slippage: missed }]) => ({
           day,
           realised: money(realised),
           orders,
-          latency_ms: percentiles(latencies),
+          latency_ms: percentiles(ofDay),
           slippage: money(missed),
         })),
         symbols: inOrder(symbols).map(([symbol, { realised, orders, volume, exitReasons }]) => ({
@@ -118,6 +123,7 @@ export function openPerformance(
           volume: toNumber(rounded(volume)),
           exit_reasons: exitReasons,
         })),
+        latencies: latencies.read(),
         currency: currencies.size === 1 ? ([...currencies][0] ?? null) : null,
       };
     },

@@ -375,6 +375,17 @@ export const Performance = Type.Object(
         { title: 'PerformanceSymbol' },
       ),
     ),
+    latencies: Type.Array(
+      Type.Object(
+        {
+          up_to_ms: orNull(count('milliseconds at the most; null: longer than the one before', 20)),
+          orders: count('from the acceptance of an order to the broker’s answer', 41),
+          broker: count('the broker’s own share, from when it was sent', 52),
+        },
+        { title: 'PerformanceLatency' },
+      ),
+      { description: 'how many orders took how long; nothing is longer or shorter than these' },
+    ),
     real_money: orNull(
       flag(
         'true: all of it is real money; false: none; null: both are added up here, or there is nothing',

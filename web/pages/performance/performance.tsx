@@ -1,4 +1,4 @@
-// What the orders came to: by day, over one time axis, and by symbol.
+// What the orders came to: by day, over one time axis, and by symbol; and how long they took.
 
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
@@ -13,6 +13,7 @@ import { answerOf, isMixed, wordOf } from './answer.ts';
 import { BySymbol } from './by-symbol.tsx';
 import { firstDay, hasSeveralCurrencies, rangeOf, rowsOf, spanInWords } from './days.ts';
 import { Filters, type Shown, searchOf } from './filters.tsx';
+import { HowLong } from './how-long.tsx';
 import styles from './performance.module.css';
 import { Plots } from './plots.tsx';
 
@@ -116,6 +117,7 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
   const word = wordOf(performance, account ? [account] : accounts, shown.simulation);
   const answer = answerOf(performance, rows, { range: shown.range, accountName: account?.name ?? null });
   const isEmpty = performance.days.length === 0;
+  const span = `${rows[0]?.day}-${rows.at(-1)?.day}`;
   return (
     <Page
       title={answer.said}
@@ -152,11 +154,8 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
             currency={performance.currency}
             isUnreal={word !== null || isMixed(performance)}
           />
-          <BySymbol
-            symbols={performance.symbols}
-            currency={performance.currency}
-            span={`${rows[0]?.day}-${rows.at(-1)?.day}`}
-          />
+          <BySymbol symbols={performance.symbols} currency={performance.currency} span={span} />
+          <HowLong spans={performance.latencies} span={span} />
         </>
       )}
     </Page>

@@ -1,0 +1,71 @@
+import { Led } from '../../parts/page.tsx';
+import { CsvButton } from './behind.tsx';
+import { latencySheet, type Span, widthsOf } from './latencies.ts';
+import styles from './performance.module.css';
+
+interface HowLongProps {
+  readonly spans: readonly Span[];
+  readonly span: string;
+}
+
+/** Beside each other: the whole way, and what of it the broker took. What lies between the two is ours. */
+export function HowLong({ spans, span }: HowLongProps) {
+  if (spans.length === 0) return null;
+  const widths = widthsOf(spans);
+  const sheet = latencySheet(spans);
+  const [howLong, whole, broker] = sheet.columns;
+  return (
+    <Led>
+      <table className={`table listed ${styles.spans}`}>
+        <thead>
+          <tr>
+            <th scope="col">
+              <h2>
+                How long orders took <CsvButton sheet={sheet} span={span} />
+              </h2>
+            </th>
+            <th scope="col" className="num">
+              {whole?.head}
+            </th>
+            <th scope="col">
+              <span className="unseen">As a bar</span>
+            </th>
+            <th scope="col" className="num">
+              {broker?.head}
+            </th>
+            <th scope="col">
+              <span className="unseen">As a bar</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {spans.map((each, index) => (
+            <tr key={each.up_to_ms}>
+              <th scope="row">{howLong?.said(each)}</th>
+              <td className="num" data-head="accepted to answered">
+                {whole?.said(each)}
+              </td>
+              <td className={styles.amountCell}>
+                <Bar width={widths[index]?.orders ?? 0} className={styles.gain} />
+              </td>
+              <td className="num" data-head="the broker alone">
+                {broker?.said(each)}
+              </td>
+              <td className={styles.amountCell}>
+                <Bar width={widths[index]?.broker ?? 0} className={styles.loss} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Led>
+  );
+}
+
+function Bar({ width, className }: { readonly width: number; readonly className: string | undefined }) {
+  return (
+    <span className={styles.amountBar}>
+      {width > 0 && <i className={className} style={{ left: 0, width: `${width}%` }} />}
+    </span>
+  );
+}
