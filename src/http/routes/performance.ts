@@ -7,7 +7,7 @@ import type { Reader } from '../../app/reading.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { sendRows, wantsCsv } from '../csv-answers.ts';
 import { performanceCsv } from '../csv-columns.ts';
-import { Performance as PerformanceSchema } from '../schemas/order-answers.ts';
+import { Performance as PerformanceSchema } from '../schemas/performance-answers.ts';
 import { PerformanceQuery } from '../schemas/queries.ts';
 import { asTimestamp } from './trading.ts';
 
