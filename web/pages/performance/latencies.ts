@@ -6,7 +6,7 @@ import type { Sheet } from './sheets.ts';
 
 export type Span = components['schemas']['Performance']['latencies'][number];
 
-export const spanInWords = ({ up_to_ms }: Span, before: Span | undefined): string =>
+const spanInWords = ({ up_to_ms }: Span, before: Span | undefined): string =>
   up_to_ms === null ? `over ${figure(before?.up_to_ms ?? 0)} ms` : `up to ${figure(up_to_ms)} ms`;
 
 /** In percent of the longest bar, which both share. */
