@@ -26,6 +26,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Manners } from '../src/broker/paper/rules.ts';
+import type { Candle, CandleSpan } from '../src/domain/candles.ts';
 import type { TimeInForce } from '../src/domain/capabilities.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
@@ -288,6 +289,8 @@ export interface Office {
     account: AccountId,
   ): Promise<{ readonly equity: Decimal; readonly cash: Decimal; readonly available: Decimal }>;
   quote(symbol: string): { readonly bid: Decimal; readonly ask: Decimal };
+  /** What the engine's prices were; none that has not begun. */
+  candles(symbol: string, span: CandleSpan): Promise<readonly Candle[]>;
 }
 
 /** One client at the broker's private stream. */

@@ -1,7 +1,7 @@
 // Between a dialect and the desk: symbols, quantities and ids of the wire on one side, the engine's on the other.
 
 import type { PaperOrder } from '../src/broker/paper/ledger.ts';
-import { findListing, quote } from '../src/broker/paper/market.ts';
+import { candlesOf, findListing, pathOf } from '../src/broker/paper/market.ts';
 import { isOfStop } from '../src/broker/paper/settle.ts';
 import {
   average,
@@ -54,6 +54,12 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
   /** Of what was sent to wait for a price, by its id and symbol: the engine forgets it when the price is there. */
   const triggers = new Map<string, Decimal>();
   const digest = (brokerRef: string) => brokerRef.slice(PREFIX.length);
+
+  function pricesOf(symbol: string) {
+    const listing = findListing(listed(symbol)?.of ?? '');
+    if (!listing) throw new Error(`the paper engine has nothing behind ${symbol}`);
+    return { listing, path: pathOf(listing, SEED, desk.lastPrice(listing.symbol)) };
+  }
 
   function seen(order: PaperOrder): SeenOrder {
     const { symbol = order.symbol, contractSize = decimal(1) } = listedOf(order.symbol) ?? {};
@@ -198,10 +204,10 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       return stray ? [...held, { ...STRAY, symbol: stray, marginMode }] : held;
     },
     balance: (account) => desk.brokerOf(account).balance(PATIENT),
-    quote(symbol) {
-      const listing = findListing(listed(symbol)?.of ?? '');
-      if (!listing) throw new Error(`the paper engine has nothing behind ${symbol}`);
-      return quote(listing, SEED, now(), desk.lastPrice(listing.symbol));
+    quote: (symbol) => pricesOf(symbol).path.quote(now()),
+    candles(symbol, span) {
+      const { listing, path } = pricesOf(symbol);
+      return candlesOf(listing, path, span, now());
     },
   };
 

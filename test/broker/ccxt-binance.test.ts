@@ -2,6 +2,7 @@
 
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { brokerContract } from '../contracts/broker.ts';
+import { candlesContract } from '../contracts/broker-candles.ts';
 import { protectionContract } from '../contracts/broker-protection.ts';
 import { exchangeTerms } from './ccxt-desk.ts';
 import { stubHarness } from './stub-harness.ts';
@@ -15,4 +16,5 @@ const harness = () =>
   });
 
 brokerContract('binance', harness);
+candlesContract('binance', harness);
 protectionContract('binance', harness);

@@ -21,6 +21,7 @@ import {
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
+import { candlesContract } from '../contracts/broker-candles.ts';
 import { protectionContract } from '../contracts/broker-protection.ts';
 import {
   accepted,
@@ -158,6 +159,7 @@ for (const [name, makeHarness] of [
   ['simulation', atHome],
 ] as const) {
   brokerContract(name, makeHarness);
+  candlesContract(name, makeHarness, () => desk.now);
   protectionContract(name, makeHarness);
 }
 protectionContract('simulation in the market of another broker', abroad);

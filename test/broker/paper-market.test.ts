@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
-import { quote } from '../../src/broker/paper/market.ts';
+import { candlesOf, pathOf, quote } from '../../src/broker/paper/market.ts';
 import { openPaper } from '../../src/broker/paper/paper.ts';
+import { INTERVAL_MS, INTERVALS, wholeCandles } from '../../src/domain/candles.ts';
 import { compare, parseDecimal } from '../../src/domain/decimal.ts';
 import {
   DEFAULT_PAPER_SETTINGS,
@@ -155,6 +156,54 @@ describe('the paper market', () => {
     for (const [index, price] of prices.entries())
       assert.ok(Math.abs(price - (prices[index - 1] ?? price)) < 100);
     assert.notEqual(quote(btc, 1, desk.now).bid, quote(btc, 2, desk.now).bid);
+  });
+
+  it('has the same prices in every release: two of them may trade one book', () => {
+    const at = Date.parse('2026-11-10T12:00:07.250Z');
+    const quoted = ['BTCUSDT', 'DOGEUSDT', 'ES1!', 'AAPL'].flatMap((symbol) =>
+      [1, -7].map((seed) => Object.values(quote(listed(symbol), seed, at)).join(' ')),
+    );
+    assert.deepEqual(quoted, [
+      ...['102510.3 102510.6', '104781.8 104781.9', '0.20114 0.20117', '0.20395 0.20397'],
+      ...['6001 6001.5', '6020.5 6021', '237.23 237.25', '232.84 232.86'],
+    ]);
+  });
+
+  it('draws candles of the quotes of their moments, whole but for the one that still runs', async () => {
+    const anyListing = fc.constantFrom('BTCUSDT', 'ES1!', 'AAPL', 'XRPUSDT').map(listed);
+    const anyTime = fc.integer({ min: Date.parse('2020-01-01'), max: Date.parse('2035-01-01') });
+    await fc.assert(
+      fc.asyncProperty(
+        anyListing,
+        fc.integer(),
+        fc.constantFrom(...INTERVALS),
+        anyTime,
+        fc.integer({ min: 1, max: 130 }),
+        async (contract, seed, interval, now, count) => {
+          const each = INTERVAL_MS[interval];
+          const span = wholeCandles({ interval, from: now - count * each, to: now });
+          const candles = await candlesOf(contract, pathOf(contract, seed), span, now);
+          const begins = Array.from({ length: (span.to - span.from) / each }, (_, n) => span.from + n * each);
+          assert.deepEqual(
+            candles.map(({ at }) => at),
+            begins,
+          );
+          for (const { at, open, high, low, close } of candles) {
+            const lasts = Math.min(each, now - at);
+            const seen = Array.from(
+              { length: 9 },
+              (_, look) => quote(contract, seed, at + (lasts * look) / 8).bid,
+            ).toSorted(compare);
+            assert.deepEqual(
+              [open, close],
+              [quote(contract, seed, at).bid, quote(contract, seed, at + lasts).bid],
+            );
+            assert.deepEqual([low, high], [seen[0], seen.at(-1)]);
+          }
+        },
+      ),
+      { numRuns: 30 },
+    );
   });
 
   it('takes any exchange prefix and .P suffix off, in any case', async () => {

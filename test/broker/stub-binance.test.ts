@@ -61,6 +61,20 @@ describe("Binance's stub", () => {
     await assert.rejects(ccxt.createOrder(BTC, 'market', 'buy', 0.01), refuses('OperationRejected', /-4061/));
   });
 
+  it('tells klines from a time on, or the last ones, and refuses an interval that it has not', async () => {
+    const { ccxt } = await desk.open();
+    const since = Date.parse('2026-11-10T12:00:00Z');
+    const klines = await ccxt.fetchOHLCV(BTC, '1m', since, 3);
+    assert.deepEqual(
+      klines.map(([at]) => at),
+      [since, since + 60_000, since + 120_000],
+    );
+    const last = await ccxt.fetchOHLCV(BTC, '1h', undefined, 2);
+    assert.equal(last.length, 2);
+    assert.ok(Date.now() - (last[1]?.[0] ?? 0) <= 3_600_000 + 5_000, 'the one that runs');
+    await assert.rejects(ccxt.fetchOHLCV(BTC, '7m', since, 3), refuses('BadRequest', /-1120/));
+  });
+
   it('lets nobody in with a wrong signature, key, time, address or permission', async () => {
     const { ccxt, keys } = await desk.open();
     const with_ = (change: object) => desk.client({ ...keys, ...change });

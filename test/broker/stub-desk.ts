@@ -46,6 +46,7 @@ export interface Ccxt {
   fetchBalance(params?: object): Promise<Record<string, { free: number; total: number }>>;
   fetchBidsAsks(symbols?: string[]): Promise<Record<string, { bid: number; ask: number }>>;
   fetchTicker(symbol: string): Promise<{ bid: number; ask: number }>;
+  fetchOHLCV(symbol: string, interval: string, since?: number, limit?: number): Promise<number[][]>;
   fetchTime(): Promise<number>;
   loadTimeDifference(): Promise<number>;
 }

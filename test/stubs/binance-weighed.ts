@@ -32,8 +32,12 @@ function weightOf({ method, path, query }: WireRequest): number {
   // The other hosts of Binance count by themselves.
   if (!path.startsWith('/fapi/')) return 0;
   if (path === '/fapi/v1/openAlgoOrders' && !query.has('symbol')) return 40;
+  if (path === '/fapi/v1/klines') return weightOfKlines(Number(query.get('limit') ?? 500));
   return WEIGHTS[`${method} ${path}`] ?? 1;
 }
+
+const weightOfKlines = (limit: number): number =>
+  limit < 100 ? 1 : limit < 500 ? 2 : limit <= 1_000 ? 5 : 10;
 
 /** `now`: by which its minutes are counted. */
 export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) {

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, multiply, ZERO } from '../../src/domain/decimal.ts';
+import { tellKlines } from './binance-klines.ts';
 import { binanceStops } from './binance-stops.ts';
 import { plainOffice } from './conditional.ts';
 import { binanceStream, listenKeyOf } from './streams.ts';
@@ -27,6 +28,7 @@ import {
   hmac,
   listener,
   mayComeFrom,
+  openly,
   type Params,
   paramsOf,
   perpetuals,
@@ -561,9 +563,10 @@ function tellTaken(taken: Taken, isAwaited: boolean): Answer {
   return said(tellChanged({ ...order, status: 'placed', fillQuantity: ZERO, fillPrice: null }));
 }
 
-/** The one who asks, or what he is told at the door. */
+const KLINES = '/fapi/v1/klines';
 const LISTEN_KEY = '/fapi/v1/listenKey';
 
+/** The one who asks, or what he is told at the door. */
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const key = header(request, 'x-mbx-apikey');
   if (!key) return refused(401, -2014, 'API-key format invalid.');
@@ -616,11 +619,17 @@ export const binance: Dialect = {
     origQty: '1',
     executedQty: '0',
   }),
-  open: (office) =>
-    listener(routesOf(office), {
+  open(office) {
+    const listen = listener(routesOf(office), {
       authenticate: (request) => authenticate(office, request),
       said,
       forbidden: BAD_KEY,
       unknown: (route) => refused(404, -1000, `there is no ${route} in this stub`),
-    }),
+    });
+    const speech = { said, refused, missing, badSymbol: BAD_SYMBOL };
+    return (request) =>
+      request.path === KLINES
+        ? openly(() => tellKlines(office, MARKETS, paramsOf(request) ?? {}, speech))
+        : listen(request);
+  },
 };

@@ -130,7 +130,7 @@ export const visit = (
   answer: () => Promise<Answer> | Answer,
 ): OtherVisit => ({ what, account: holder.account, answer: async () => answer() });
 
-export const openly = (answer: () => Answer): OtherVisit => ({
+export const openly = (answer: () => Answer | Promise<Answer>): OtherVisit => ({
   what: 'other',
   account: null,
   answer: async () => answer(),

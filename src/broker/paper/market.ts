@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises';
 import Big from 'big.js';
 import { type Candle, type CandleSpan, INTERVAL_MS } from '../../domain/candles.ts';
-import { canonical, type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, decimal, multiply, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { type InstrumentSearch, searchInstruments } from '../../domain/instrument-search.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
@@ -177,43 +177,55 @@ export function pathOf(listing: Listing, seed: number, last?: Decimal): Path {
   const set = last === undefined ? null : Math.max(1, Number(new Big(last).div(tickSize).toFixed(0)));
   const bid = (at: number): number => {
     if (set !== null) return set;
-    const walk = waves.reduce((sum, { period, weight, noise }) => sum + weight * noise(at / period), 0);
+    let walk = 0;
+    for (const { period, weight, noise } of waves) walk += weight * noise(at / period);
     return Math.round((basePrice * (1 + swing * walk)) / Number(tickSize));
   };
   const spread = (at: number): number =>
     1 + Math.floor(3 * unit(`${seed}:${symbol}:spread:${Math.floor(at / SECOND)}`));
-  const onTick = (ticks: number) => canonical(new Big(tickSize).times(ticks));
   return {
     bid,
     ask: (at) => bid(at) + spread(at),
     quote(at) {
       const ticks = bid(at);
-      return { bid: onTick(ticks), ask: onTick(ticks + spread(at)) };
+      return { bid: onTick(listing, ticks), ask: onTick(listing, ticks + spread(at)) };
     },
   };
 }
 
+const onTick = ({ tickSize }: Listing, ticks: number): Decimal => multiply(tickSize, decimal(`${ticks}`));
+
 /** How often a price is looked at for one candle. */
 const LOOKS = 8;
 /** Then whoever trades in this process has its turn. */
-const CANDLES_AT_ONCE = 25;
+const CANDLES_AT_ONCE = 50;
 
-/** The bids along its path. */
+/**
+ * The bids along its path. What opens and closes a candle is the quote of that very moment; its high and low are of moments evenly
+ * between, so that a quote which nobody looked at may be a little beyond them. What is over never changes: nothing of it is kept.
+ */
 export async function candlesOf(
-  { tickSize }: Listing,
+  listing: Listing,
   path: Pick<Path, 'bid'>,
   { interval, from, to }: CandleSpan,
   now: number,
 ): Promise<Candle[]> {
   const each = INTERVAL_MS[interval];
-  const price = (ticks: number) => canonical(new Big(tickSize).times(ticks));
   const candles: Candle[] = [];
+  // What closes one opens the next.
+  let last = path.bid(from);
+  let close = onTick(listing, last);
   for (let at = from; at < Math.min(to, now); at += each) {
     const lasts = Math.min(each, now - at);
-    const seen = Array.from({ length: LOOKS + 1 }, (_, look) => path.bid(at + (lasts * look) / LOOKS));
-    const [open = 0, close = 0] = [seen[0], seen[LOOKS]];
-    const [high, low] = [Math.max(...seen), Math.min(...seen)];
-    candles.push({ at, open: price(open), high: price(high), low: price(low), close: price(close) });
+    const open = close;
+    let [high, low] = [last, last];
+    for (let look = 1; look <= LOOKS; look++) {
+      last = path.bid(at + (lasts * look) / LOOKS);
+      if (last > high) high = last;
+      if (last < low) low = last;
+    }
+    close = onTick(listing, last);
+    candles.push({ at, open, high: onTick(listing, high), low: onTick(listing, low), close });
     if (candles.length % CANDLES_AT_ONCE === 0) await setImmediate();
   }
   return candles;
@@ -224,14 +236,16 @@ export const quote = (listing: Listing, seed: number, now: number, last?: Decima
 
 /** Between -1 and 1: hashed values at the whole numbers, smoothly joined. Who goes along it asks for each of them once. */
 function noise(key: string): (at: number) => number {
+  const begun = hashed(`${key}:`);
+  const value = (cell: number): number => finished(hashed(`${cell}`, begun));
   let cell = Number.NaN;
   let [left, right] = [0, 0];
   return (at) => {
     const floor = Math.floor(at);
     if (floor !== cell) {
+      left = floor === cell + 1 ? right : value(floor);
+      right = value(floor + 1);
       cell = floor;
-      left = unit(`${key}:${cell}`);
-      right = unit(`${key}:${cell + 1}`);
     }
     const part = at - cell;
     const eased = part * part * (3 - 2 * part);
@@ -239,11 +253,20 @@ function noise(key: string): (at: number) => number {
   };
 }
 
-/** From 0 up to, and never, 1; the same for the same key everywhere. FNV-1a, and a finish that mixes the last bytes in. */
-export function unit(key: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+/** From 0 up to, and never, 1; the same for the same key everywhere. */
+export const unit = (key: string): number => finished(hashed(key));
+
+/** FNV-1a, which goes on with what follows from where it has come. */
+function hashed(text: string, begun = 0x811c9dc5): number {
+  let hash = begun;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/** Mixes the last bytes in. */
+function finished(begun: number): number {
+  let hash = Math.imul(begun ^ (begun >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
