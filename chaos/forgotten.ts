@@ -58,6 +58,7 @@ export function withOurIds(
   return {
     ...ledger,
     orders: ledger.orders.map(renamed),
+    fills: ledger.fills.map(renamed),
     requests: ledger.requests.map(renamed),
     not_found: ledger.not_found.map(renamed),
   };
