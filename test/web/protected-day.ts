@@ -53,6 +53,11 @@ export interface ProtectedDay {
   /** Not watched. */
   readonly left: string;
   readonly stopped: string;
+  /** An entry that waits for its price, the trade that a stop ended, a group and its signal, which one member refused. */
+  readonly resting: string;
+  readonly trade: string;
+  readonly group: string;
+  readonly together: string;
 }
 
 const opened = (action: 'buy' | 'sell', symbol: string, quantity: number) => ({
@@ -82,9 +87,10 @@ export async function playProtected(
   const main = await makeReal(stage, 'Bybit main');
   const swing = await makeReal(stage, 'OKX swing', 'okx');
   const former = await makeReal(stage, 'Gate trend', 'gate');
+  const calm = { BTCUSDT: 65_500, SOLUSDT: 142.8, LINKUSDT: 14.2 };
   const lab = await stage.makeAccount({
     name: 'Paper lab',
-    paper: { price: { BNBUSDT: 684.1, ETHUSDT: 3_168 }, starting_cash: 250_000 },
+    paper: { price: { ...calm, BNBUSDT: 684.1, ETHUSDT: 3_168 }, starting_cash: 250_000 },
     protection_defaults: { '*': { stop_loss: '2%', take_profit: '4%' }, BNBUSDT: { stop_loss: '5%' } },
   });
   await stage.call(`/trading/accounts/${main.id}`, { method: 'PATCH', body: { unprotected: 'alert' } });
@@ -106,7 +112,9 @@ export async function playProtected(
         await stage.call(`/trading/protections/${protection.id}/look`, { method: 'POST' }).catch(() => {});
       await pause(250);
     }
-    throw new Error(`${symbol} does not come to what is to be pictured`);
+    throw new Error(
+      `${symbol} does not come to what is to be pictured: ${JSON.stringify(await read(account, symbol))}`,
+    );
   };
   const stands = (account: Account, symbol: string) =>
     until(account, symbol, ({ state }) => state === 'standing');
@@ -126,7 +134,7 @@ export async function playProtected(
   // The first target is reached, and a stop is hit.
   await stage.call(`/trading/accounts/${lab.id}`, {
     method: 'PATCH',
-    body: { paper: { price: { BNBUSDT: 695.2, ETHUSDT: 3_100 } } },
+    body: { paper: { price: { ...calm, BNBUSDT: 695.2, ETHUSDT: 3_100 } } },
   });
   await until(lab, 'BNBUSDT', ({ take_profit }) => (take_profit[0]?.filled ?? 0) > 0);
   await until(lab, 'BNBUSDT', ({ state, break_even }) => state === 'standing' && break_even === null);
@@ -153,14 +161,16 @@ export async function playProtected(
   await stage.signal(swing, opened('buy', 'XRPUSDT.P', 500));
   await stands(swing, 'DOGEUSDT.P');
   const restored = await stands(swing, 'LINKUSDT.P');
-  okx.behave({ protection: 'vanish' });
   const history = async () =>
     (await stage.call<{ history: { what: string }[] }>(`/trading/protections/${restored}`)).history;
+  // For one look at a time: what is taken away again and again is not put back any more.
   while (!(await history()).some(({ what }) => what === 'restored')) {
+    okx.behave({ protection: 'vanish' });
     await stage.call(`/trading/protections/${restored}/look`, { method: 'POST' });
     await pause(250);
+    okx.behave({ protection: 'native' });
+    await pause(1_000);
   }
-  okx.behave({ protection: 'native' });
   await stands(swing, 'LINKUSDT.P');
   await stands(swing, 'DOGEUSDT.P');
   okx.setPrice('LINKUSDT', 14.05);
@@ -186,8 +196,14 @@ export async function playProtected(
   const bare = await until(main, 'SOLUSDT.P', ({ state }) => state === 'unprotected');
   bybit.setPrice('SOLUSDT', 142.63);
 
+  await restSome(stage, lab, main);
+  const group = await signalTogether(stage, lab);
+
   type Order = Record<'order_id' | 'symbol' | 'source', string>;
+  type Named = { items: { id: string }[] };
   const { items } = await stage.call<{ items: Order[] }>('/trading/orders');
+  const { items: trades } = await stage.call<Named>('/trading/trades');
+  const { items: signals } = await stage.call<Named>(`/trading/signals?group_id=${group}`);
   const orderOf = (symbol: string, source: string) =>
     items.find((order) => order.symbol === symbol && order.source === source)?.order_id ?? '';
   return {
@@ -197,5 +213,38 @@ export async function playProtected(
     bare,
     left,
     stopped: orderOf('ETHUSDT', 'protection'),
+    resting: orderOf('BTCUSDT', 'webhook'),
+    trade: trades[0]?.id ?? '',
+    group,
+    together: signals[0]?.id ?? '',
   };
+}
+
+/** Entries that wait: by a limit with what will protect it, by a stop, and one whose id is its strategy's. */
+async function restSome(stage: Stage, lab: Account, main: Account): Promise<void> {
+  await stage.signal(lab, {
+    ...{ action: 'buy', symbol: 'BTCUSDT', quantity: 0.2, id: 'dip', limit_price: 64_200.5 },
+    ...{ stop_loss: '2%', take_profit: '4%', expires_in: 14_400 },
+  });
+  await stage.signal(lab, { action: 'sell', symbol: 'LINKUSDT', quantity: 150, limit_price: 15.5 });
+  await stage.signal(main, { action: 'buy', symbol: 'XRPUSDT.P', quantity: 1_000, stop_price: 2.4 });
+}
+
+/** One signal for three accounts: whole, by half under a name of its own, and refused by the one that is halted. */
+async function signalTogether(stage: Stage, lab: Account): Promise<string> {
+  const half = await stage.makeAccount({ name: 'Half size' });
+  const small = await stage.makeAccount({ name: 'Paper small' });
+  const group = await stage.call<Account>('/trading/groups', {
+    body: {
+      name: 'Momentum',
+      members: [
+        { trading_account_id: lab.id },
+        { trading_account_id: half.id, factor: 0.5, symbols: { SOLUSDT: 'AVAXUSDT' } },
+        { trading_account_id: small.id },
+      ],
+    },
+  });
+  await stage.call(`/trading/accounts/${small.id}/halt`, { body: {} });
+  await stage.signal(group, { action: 'buy', symbol: 'SOLUSDT', quantity: 40, stop_loss: '3%' });
+  return group.id;
 }

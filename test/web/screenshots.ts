@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { openExchange, partsOf, playFortnight, timesBefore } from './believable-day.ts';
-import { openExchanges, playProtected, protectedParts } from './protected-day.ts';
+import { openExchanges, type ProtectedDay, playProtected, protectedParts } from './protected-day.ts';
 import { inOrder, inTrouble, OUTSIDE, protectedOnes, type Sitting } from './sittings.ts';
 import { openBrowser, openStage, type Stage, scrollsSideways } from './stage.ts';
 
@@ -169,7 +169,10 @@ async function loggedIn(
 const isWanted = ({ name, state }: Sitting): boolean =>
   isForReadme ? IN_README.has(name) && !state : wanted.length === 0 || wanted.includes(name);
 
-const NOBODY = { lab: '', entry: '', restored: '', bare: '', left: '', stopped: '' };
+const NOBODY: ProtectedDay = {
+  ...{ lab: '', entry: '', restored: '', bare: '', left: '', stopped: '' },
+  ...{ resting: '', trade: '', group: '', together: '' },
+};
 
 const isApart = (name: string): boolean => protectedOnes(NOBODY).some((sitting) => sitting.name === name);
 

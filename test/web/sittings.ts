@@ -1,6 +1,7 @@
 // Who sits for a picture: each page in a state that is worth looking at, and how it is brought there.
 
 import type { Page } from 'playwright-core';
+import type { ProtectedDay } from './protected-day.ts';
 
 export interface Sitting {
   readonly name: string;
@@ -145,6 +146,29 @@ const tradeProtected = async (page: Page) => {
   await drawer.getByText('Protected from its first fill').waitFor();
 };
 
+const tradeLimit = async (page: Page) => {
+  await page.keyboard.press('t');
+  const drawer = drawerOf(page, 'Trade');
+  const fill = (name: string, text: string) => drawer.getByRole('textbox', { name, exact: true }).fill(text);
+  await drawer.getByLabel('Account').selectOption({ label: 'Paper lab, paper, no real money' });
+  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('ETHUSDT');
+  await page.keyboard.press('Escape');
+  await fill('Quantity', '1.5');
+  await drawer.getByRole('radio', { name: 'limit', exact: true }).check();
+  await fill('Limit price', '3080');
+  await fill('Expires in', '4');
+  await drawer.getByRole('combobox', { name: 'Expires in, counted in' }).selectOption('hours');
+  await drawer.getByRole('button', { name: /^Buy 1.5 ETHUSDT at 3,080/ }).waitFor();
+};
+const moveResting = async (page: Page) => {
+  await page.getByRole('button', { name: /^Move/ }).first().click();
+  await drawerOf(page, 'Trade')
+    .getByText(/Takes back first/)
+    .waitFor();
+};
+/** The menu of the width it was opened at; a phone has a sheet of its own. */
+const openMore = (page: Page) => page.getByRole('button', { name: /^More/ }).click();
+
 export const protectedOnes = ({
   lab,
   entry,
@@ -152,9 +176,11 @@ export const protectedOnes = ({
   bare,
   left,
   stopped,
-}: Readonly<
-  Record<'lab' | 'entry' | 'restored' | 'bare' | 'left' | 'stopped', string>
->): readonly Sitting[] => [
+  resting,
+  trade,
+  group,
+  together,
+}: ProtectedDay): readonly Sitting[] => [
   { name: 'positions-protected', path: '/positions' },
   {
     name: 'protect-move',
@@ -183,6 +209,15 @@ export const protectedOnes = ({
   { name: 'protection-unprotected', path: `/protections/${bare}` },
   { name: 'protection-left', path: `/protections/${left}` },
   { name: 'protect-left', path: '/positions', pose: (page) => openDrawer(page, 'ADAUSDT'), isOver: true },
+  { name: 'masthead-more', path: '/', pose: openMore, isOver: true },
+  { name: 'trade-limit', path: '/', pose: tradeLimit, isOver: true },
+  { name: 'trade-move', path: '/positions', pose: moveResting, isOver: true },
+  { name: 'story-resting', path: `/orders/${resting}` },
+  { name: 'trade-story', path: `/trades/${trade}` },
+  { name: 'groups', path: `/groups/${group}` },
+  { name: 'group-make', path: '/groups?add=group' },
+  { name: 'group-story', path: `/signals/${together}` },
+  { name: 'group-signals', path: '/signals' },
   { name: 'trade-protected', path: '/', pose: tradeProtected, isOver: true },
   { name: 'account-protection', path: `/accounts/${lab}` },
 ];

@@ -16,11 +16,13 @@ interface ProblemNoteProps {
 
 export function ProblemNote({ fault, onAgain, children }: ProblemNoteProps) {
   const { title, detail, advice, requestId } = problemOf(fault);
+  // Said once: some details begin with their title.
+  const rest = detail.startsWith(`${title}: `) ? detail.slice(title.length + 2) : detail;
   return (
     <div className={styles.note} role="alert">
       <Mark name="act" />
       <p>
-        <b className="act">{title.replace(/\.?$/, '.')}</b> {detail} {advice} {children}{' '}
+        <b className="act">{title.replace(/\.?$/, '.')}</b> {rest} {advice} {children}{' '}
         {onAgain && (
           <button type="button" className="link" onClick={() => void onAgain()}>
             Try again

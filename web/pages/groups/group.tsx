@@ -69,7 +69,7 @@ export function GroupView({ group, accounts }: GroupViewProps) {
             ) : (
               <span>no signal yet</span>
             )}
-            <span>exits always pass, disabled too</span>
+            <span>exits pass, also while it is disabled</span>
             <Enabling group={group} />
           </>
         }

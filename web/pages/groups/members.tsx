@@ -71,6 +71,7 @@ export function Members({ group, accounts, last }: MembersProps) {
   const isNew = JSON.stringify(shown) !== JSON.stringify(stored);
   const others = accounts.filter(({ id }) => !shown.some((each) => each.id === id));
   const would = useWould(group, last);
+  const head = would.said ? `A signal “${would.said}” would now` : 'What a signal would do now';
   const set = (id: string, what: Partial<Draft>) =>
     setDrafts(shown.map((each) => (each.id === id ? { ...each, ...what } : each)));
   const save = () =>
@@ -89,9 +90,7 @@ export function Members({ group, accounts, last }: MembersProps) {
             <th scope="col">Factor</th>
             <th scope="col">Symbol there</th>
             <th scope="col">Enabled</th>
-            <th scope="col">
-              {would.said ? `A signal “${would.said}” would now` : 'What a signal would do now'}
-            </th>
+            <th scope="col">{head}</th>
           </tr>
         </thead>
         <tbody>
@@ -101,6 +100,7 @@ export function Members({ group, accounts, last }: MembersProps) {
               draft={draft}
               account={accounts.find(({ id }) => id === draft.id)}
               would={would.of(draft)}
+              head={head}
               onChange={(what) => set(draft.id, what)}
               onRemove={
                 shown.length > 2 ? () => setDrafts(shown.filter((each) => each.id !== draft.id)) : null
@@ -158,11 +158,13 @@ interface MemberRowProps {
   readonly draft: Draft;
   readonly account: Account | undefined;
   readonly would: string;
+  /** Of its column, for where that is not there. */
+  readonly head: string;
   readonly onChange: (what: Partial<Draft>) => void;
   readonly onRemove: (() => void) | null;
 }
 
-function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps) {
+function MemberRow({ draft, account, would, head, onChange, onRemove }: MemberRowProps) {
   const name = account?.name ?? 'deleted account';
   const unreal = account
     ? unrealWord({ broker_name: account.broker, environment: account.environment })
@@ -178,7 +180,7 @@ function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps
           <span className="quiet">{name}</span>
         )}
         <small>
-          {account?.broker} <Unreal word={unreal} />
+          {account?.broker !== unreal && account?.broker} <Unreal word={unreal} />
         </small>
       </th>
       <td className={styles.factor} data-head="factor">
@@ -209,13 +211,15 @@ function MemberRow({ draft, account, would, onChange, onRemove }: MemberRowProps
           <span className="unseen">: {name}</span>
         </label>
       </td>
-      <td className={styles.would}>
-        <span className={draft.enabled ? undefined : 'quiet'}>{would}</span>
-        {onRemove && (
-          <button type="button" className="link" onClick={onRemove}>
-            Remove<span className="unseen"> {name}</span>
-          </button>
-        )}
+      <td className={styles.would} data-head={head}>
+        <div>
+          <span className={draft.enabled ? undefined : 'quiet'}>{would}</span>
+          {onRemove && (
+            <button type="button" className="link" onClick={onRemove}>
+              Remove<span className="unseen"> {name}</span>
+            </button>
+          )}
+        </div>
       </td>
     </tr>
   );

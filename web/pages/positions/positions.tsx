@@ -167,7 +167,7 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
     <>
       {lead}
       <span className="quiet">{rest}</span>
-      {trouble && <span className={tally.tone ?? undefined}>{trouble}</span>}
+      {trouble && <span className={`${tally.tone ?? ''} ${styles.trouble}`}>{trouble}</span>}
       {risks.length > 0 && (
         <span className="quiet">
           , {risks.map(({ text, currency }) => `${text} ${currency}`).join(', ')} at risk to the stops

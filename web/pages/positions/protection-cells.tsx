@@ -143,9 +143,9 @@ export function TargetCell({ book, position }: CellProps) {
   const [first, ...others] = open;
   const wonBy = ({ price, quantity: closes, percent }: Target) =>
     wonAt(holding, price, closes || (Math.abs(quantity) * percent) / 100);
-  const money = (target: Target, unit: string | null) => {
+  const money = (target: Target) => {
     const won = wonBy(target);
-    return won === null ? null : moneyIn(won, unit);
+    return won === null ? null : moneyIn(won, currency);
   };
   return (
     <>
@@ -156,7 +156,7 @@ export function TargetCell({ book, position }: CellProps) {
             {[
               all.length > open.length && others.length === 0 ? 'the rest' : shareInWords(first.percent),
               percentFrom(first.price, last),
-              money(first, currency),
+              money(first),
             ]
               .filter(Boolean)
               .join(', ')}
@@ -165,7 +165,7 @@ export function TargetCell({ book, position }: CellProps) {
       )}
       {others.map((target) => (
         <small key={target.price}>
-          {[`${figure(target.price)} ${shareInWords(target.percent)}`, money(target, null)]
+          {[`${figure(target.price)} ${shareInWords(target.percent)}`, money(target)]
             .filter(Boolean)
             .join(', ')}
         </small>

@@ -98,7 +98,10 @@ export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
         </p>
       </header>
       {stories.length > 0 && (
-        <Section title="Members" more={<span className="quiet">one commit; from there each for itself</span>}>
+        <Section
+          title="Members"
+          more={<span className="quiet">taken together; from there each for itself</span>}
+        >
           <div className={styles.members}>
             {stories.map((story) => (
               <MemberPart key={story.member.trading_account_id} signal={signal} story={story} group={group} />
@@ -129,7 +132,7 @@ function MemberPart({ signal, story: { member, account, order }, group }: Member
       <h3>
         {account ? <Link to={`/accounts/${account.id}` as never}>{name}</Link> : name}
         <small>
-          {account?.broker}
+          {account?.broker !== unreal && account?.broker}
           {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
         </small>
       </h3>

@@ -117,8 +117,22 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
     case 'timestamp':
       return signal_time === null ? NOTHING : { words: ageWords(signal, signal_time, known) };
     default:
-      return known.protection ? { words: protectionWords(name, known.protection) } : NOTHING;
+      if (known.protection) return { words: protectionWords(name, known.protection) };
+      return {
+        words: PROTECTS.has(name) && opensAtMembers(signal) ? 'set at each member by its first fill' : '',
+      };
   }
+}
+
+const PROTECTS: ReadonlySet<string> = new Set([
+  ...['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'],
+]);
+
+/** A group's signal that opens something: where its stop stands is each member's own. */
+function opensAtMembers(signal: SignalRecord): boolean {
+  const { action, order_type, target } = understoodOf(signal) ?? {};
+  const isEntry = (action === 'buy' || action === 'sell') && order_type !== 'exit' && target !== 0;
+  return isEntry && signal.group_id !== null && signal.orders.some(({ order_id }) => order_id !== null);
 }
 
 /** What a field of an entry with a price was understood as. */

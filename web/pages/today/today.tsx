@@ -104,7 +104,7 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
         {orders_today.half_answered_within_ms !== null && (
           <span>
             half of the filled orders were answered within{' '}
-            <b>{Math.round(orders_today.half_answered_within_ms)} ms</b>
+            <b>{Math.round(orders_today.half_answered_within_ms)}&nbsp;ms</b>
           </span>
         )}
         {severity === null

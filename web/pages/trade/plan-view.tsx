@@ -178,12 +178,15 @@ export function Verdict({
 
 const SIDES = /\b(buy|sell|long|short)\b/i;
 
-const MOMENT = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g;
+/** "2026-11-18T22:36:00.000Z", and to the minute "2026-11-18 22:36 UTC". */
+const MOMENT = /(\d{4}-\d{2}-\d{2})(?:T([\d:.]+)Z| (\d{2}:\d{2}) UTC)/g;
 
 /** The service's sentence, its sides in their colours, its times by the user's clock. Every other piece of the split is a side. */
 const sidesIn = (text: string): ReactNode[] =>
   text
-    .replace(MOMENT, (at) => minuteOf(new Date(at), new Date(serverNow())))
+    .replace(MOMENT, (_, day, time, minute) =>
+      minuteOf(new Date(`${day}T${time ?? minute}Z`), new Date(serverNow())),
+    )
     .replace(/(?<=\s)-(?=\d)/g, '\u2212')
     .split(SIDES)
     .map((piece, index) =>

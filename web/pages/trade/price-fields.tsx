@@ -126,7 +126,7 @@ export function PriceFields({ pricing, onChange, account, instrument }: PriceFie
                 label="Its id"
                 id={`${id}-name`}
                 remarkId={`${id}-name-remark`}
-                remark="the next entry of this id takes its place; none counts as one"
+                remark="may stay empty; the next entry with the same id, or like this one with none, takes its place"
               >
                 <input
                   id={`${id}-name`}

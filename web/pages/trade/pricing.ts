@@ -145,7 +145,7 @@ export const timesFor = (pricing: Pricing, able: Able | null): readonly TimeInFo
 
 /** As one chooses it, with what it means. */
 export const TIMES: Readonly<Record<TimeInForce, string>> = {
-  gtc: 'gtc, until it is filled or its time is over',
+  gtc: 'gtc, until filled or expired',
   day: 'day, until the session ends',
   ioc: 'ioc, what can be filled at once',
   fok: 'fok, all of it at once or nothing',

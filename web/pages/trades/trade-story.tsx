@@ -26,12 +26,20 @@ export default function TradeStory() {
   });
   const { data, error, refetch } = asked;
   const isThere = useTogether(asked, useQuery(accounts));
-  if (data && isThere) return <Told trade={data} />;
+  if (data && isThere)
+    return (
+      <>
+        <Path />
+        <Told trade={data} />
+      </>
+    );
   return (
-    <Page title="Trade" answer={<span className="quiet">What became of a trade</span>}>
+    <>
       <Path />
-      {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
-    </Page>
+      <Page title="Trade" answer={<span className="quiet">What became of a trade</span>}>
+        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
+      </Page>
+    </>
   );
 }
 
@@ -89,7 +97,7 @@ function Told({ trade }: { readonly trade: Story }) {
             </span>
           )}
           <span>
-            fees <b>{money(-trade.fees)}</b>
+            fees <b>{money(-trade.fees)}</b> {currency}
             {trade.fees_unknown > 0 && `, of ${figure(trade.fees_unknown)} fills not known`}
           </span>
           <span>slippage {trade.slippage === null ? 'not known' : <b>{money(trade.slippage)}</b>}</span>
@@ -99,7 +107,6 @@ function Told({ trade }: { readonly trade: Story }) {
         </>
       }
     >
-      <Path />
       <PriceChart
         accountId={trade.trading_account_id}
         symbol={symbol}
