@@ -103,7 +103,7 @@ await onStage('an entry that rests', async ({ stage, visitor, page, open }) => {
     assert.match(text, /1\.\d % below the market/);
     assert.match(text, /id dip/);
     assert.match(text, /ends .*, in 1 h/);
-    assert.match(text, /nothing asked for/);
+    assert.match(text, /no stop or target/);
     await picture('positions-resting');
   });
 

@@ -119,14 +119,12 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
     default:
       if (known.protection) return { words: protectionWords(name, known.protection) };
       return {
-        words: PROTECTS.has(name) && opensAtMembers(signal) ? 'set at each member by its first fill' : '',
+        words: PROTECTS.test(name) && opensAtMembers(signal) ? 'set at each member by its first fill' : '',
       };
   }
 }
 
-const PROTECTS: ReadonlySet<string> = new Set([
-  ...['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'],
-]);
+const PROTECTS = /^(?:stop_loss|take_profit|trailing_stop|break_even|time_stop)$/;
 
 /** A group's signal that opens something: where its stop stands is each member's own. */
 function opensAtMembers(signal: SignalRecord): boolean {

@@ -194,7 +194,7 @@ function Protected({
 }: {
   readonly order: Resting;
 }) {
-  if (protection === null) return <span className="quiet">nothing asked for</span>;
+  if (protection === null) return <span className="quiet">no stop or target</span>;
   const { stop_loss: stop, take_profit: targets } = protection;
   const stands = [
     ...(stop === null ? [] : [`stop ${figure(stop)}`]),
