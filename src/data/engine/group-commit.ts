@@ -36,29 +36,21 @@ export function groupCommit(options: {
   readonly most: number;
   /** Transactions under way at once at most. */
   readonly lanes: number;
-  /**
-   * So many units do not wait for others of their turn: whoever writes them does so while those are still being made. Not where
-   * the last transaction took longer than that: a slow disk is best asked once for all.
-   */
-  readonly enough?: { readonly units: number; readonly withinMs: number };
   /** Settles every unit it is given, or throws: the fault of all that are not settled yet. */
   run(group: readonly Waiting[]): Promise<void> | void;
   readonly counters: Counted;
 }): GroupCommit {
-  const { counters, enough } = options;
+  const { counters } = options;
   const queue: (Waiting & { readonly since: number })[] = [];
   const drained = Promise.withResolvers<void>();
   let lanesInUse = 0;
-  let lastMs = 0;
   let scheduled = false;
   let closed = false;
 
   // Not at once: the units of all requests that arrived in this turn of the event loop belong together.
   function schedule(): void {
     if (closed && queue.length === 0 && lanesInUse === 0) drained.resolve();
-    if (queue.length === 0 || lanesInUse === options.lanes) return;
-    if (enough && queue.length >= enough.units && lastMs <= enough.withinMs) void runNext();
-    if (scheduled || queue.length === 0) return;
+    if (scheduled || queue.length === 0 || lanesInUse === options.lanes) return;
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
@@ -77,8 +69,7 @@ export function groupCommit(options: {
     } catch (error) {
       for (const waiting of group) waiting.settle({ fault: error as Error });
     }
-    lastMs = performance.now() - begun;
-    counters.committed(group.length, lastMs);
+    counters.committed(group.length, performance.now() - begun);
     lanesInUse--;
     schedule();
   }

@@ -13,8 +13,6 @@ import { type Act, encode, fault, openUnits } from './sqlite-units.ts';
 import { openWriter, type Writer } from './sqlite-writer.ts';
 
 const MOST_UNITS = 256;
-/** A thread of its own has begun with so many before the rest of them is there: a group's members do not all wait for all. */
-const ENOUGH = { units: 8, withinMs: 3 };
 
 /** `readOnly`: for who only looks. What a killed process left beside the file stays there. `ownThread`: that of the units. */
 export function openSqlite({
@@ -60,7 +58,6 @@ export function openSqlite({
   const groups = groupCommit({
     most: MOST_UNITS,
     lanes: 1,
-    ...(ownThread && { enough: ENOUGH }),
     async run(group) {
       const outcomes = await writer.write(group.map(({ unit }) => actsOf(unit)));
       for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
