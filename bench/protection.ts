@@ -12,6 +12,7 @@ import { BROKER_NAMES, BROKERS, type BrokerName } from '../src/domain/brokers.ts
 import type { Trader } from '../test/orders/kill-harness.ts';
 import { HERE, load } from './checkout.ts';
 import { openConnection, percentile } from './client.ts';
+import { keepApart } from './cores.ts';
 import { ENTRY, EXIT, FILLED, signalOf } from './orders.ts';
 import { provenance, table } from './results.ts';
 import { type SweepWeight, sweepWeight } from './sweep-weight.ts';
@@ -37,6 +38,7 @@ interface Ratio {
 
 /** Entries in turn, one at a time, of users of whom half ask for a stop: what else the machine does meets both. */
 async function answers(system: System): Promise<Ratio[]> {
+  const together = keepApart(system.processes.all?.pid ?? process.pid);
   const connection = await openConnection(system.address);
   const half = system.traders.length / 2;
   const post = async (trader: Trader, order: object): Promise<number> => {
@@ -68,6 +70,7 @@ async function answers(system: System): Promise<Ratio[]> {
   const turns: Ratio[] = [];
   for (let n = 0; n < size.turns; n++) turns.push(await turn());
   connection.close();
+  together();
   return turns;
 }
 

@@ -19,7 +19,7 @@ export interface System {
   readonly address: string;
   readonly traders: readonly Trader[];
   usage(): Usage;
-  /** By role, where there are several: an address for who watches it, and its number. */
+  /** By role, `all` where there is but one: an address for who watches it, and its number. */
   readonly processes: Readonly<Record<string, { readonly address: string; readonly pid: number }>>;
   /** Of the database of one process. */
   readonly file: string | null;
@@ -72,10 +72,11 @@ async function oneProcess(
     remove(dir);
   };
   try {
+    const address = await program.ready;
     return {
-      address: await program.ready,
+      address,
       traders,
-      processes: {},
+      processes: { all: { address, pid: program.pid } },
       usage: () => ({ process: cpuMs(program.pid), 'main thread': mainThreadMs(program.pid) }),
       file: join(dir, file),
       servers: null,
