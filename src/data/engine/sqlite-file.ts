@@ -14,17 +14,29 @@ export interface SqliteFile {
   readonly db: DatabaseSync;
   /** What it finds is a list of values. */
   prepared(text: string): StatementSync;
+  /** From the log into the file, so far as nobody reads what was there before. One that fails is made up for by the next: the log is as safe. */
+  carryOver(): void;
 }
 
-export function openFile(file: string, { readOnly = false } = {}): SqliteFile {
+/** Pages of the log, 80 MB: by then whoever carries it over elsewhere is stuck. */
+const MOST_PAGES = 20_000;
+
+/** `carriesOver`: a commit of its own carries the log over into the file now and then, which takes as long as many commits. */
+export function openFile(file: string, { readOnly = false, carriesOver = true } = {}): SqliteFile {
   const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true, readOnly });
   if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full');
+  if (!carriesOver) db.exec(`pragma wal_autocheckpoint = ${MOST_PAGES}`);
   db.exec('pragma cache_size = -32768');
   // Savepoints keep what they may have to undo in memory and not in a file: a third faster in large groups.
   db.exec('pragma temp_store = memory');
   const known = new Map<string, StatementSync>();
   return {
     db,
+    carryOver() {
+      try {
+        db.exec('pragma wal_checkpoint(passive)');
+      } catch {}
+    },
     prepared(text) {
       let statement = known.get(text);
       if (!statement) {

@@ -35,19 +35,20 @@ export interface Told {
   readonly isNotCommitted: boolean;
 }
 
-/** `open`: it is ready. `outcomes`: null where every unit was committed. `fault`: of them all. */
+/** `open`: it is ready. `carried over`: what the log had, so far as nobody reads that. `outcomes`: null where every unit was committed. `fault`: of them all. */
 export type FromWriter =
   | 'open'
+  | 'carried over'
   | { readonly outcomes: readonly ({ readonly guard: string | null } | { readonly fault: Told })[] | null }
   | { readonly fault: Told };
 
-/** Nothing more is written. */
-const CLOSE = '';
+/** Besides groups. `close`: nothing more is written. `carry over`: what was committed, from the log into the file, while others write on. */
+export type Bidden = 'close' | 'carry over';
 
 const { path, inode } = workerData as SameFile;
 // Before it is opened: that alone would harm what lies beside the first one.
 if (statSync(path).ino !== inode) throw new Error(`${path} is another file by now`);
-const file = openFile(path);
+const file = openFile(path, { carriesOver: false });
 const write = openUnits(file);
 const forms: Pick<Act, 'text' | 'holds'>[] = [];
 
@@ -77,7 +78,12 @@ function answer({ isAfresh, texts, group }: ToWriter): FromWriter {
 }
 
 parentPort?.on('message', (words: string) => {
-  if (words !== CLOSE) return parentPort?.postMessage(answer(JSON.parse(words) as ToWriter));
+  if (words === ('carry over' satisfies Bidden)) {
+    file.carryOver();
+    return parentPort?.postMessage('carried over' satisfies FromWriter);
+  }
+  if (words !== ('close' satisfies Bidden))
+    return parentPort?.postMessage(answer(JSON.parse(words) as ToWriter));
   file.db.close();
   parentPort?.close();
 });

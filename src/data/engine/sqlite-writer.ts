@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, NotCommitted } from './db.ts';
 import type { Outcome } from './group-commit.ts';
 import type { Acts } from './sqlite-units.ts';
-import type { FromWriter, SameFile, Told, ToWriter } from './sqlite-writer-thread.ts';
+import type { Bidden, FromWriter, SameFile, Told, ToWriter } from './sqlite-writer-thread.ts';
 
 /** Of a unit. */
 const DONE: Outcome = { guard: null };
@@ -27,9 +27,17 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-export function openWriter(path: string): Writer {
+export interface WriterApart extends Writer {
+  /** What was committed is carried over from the log into the file; not where that cannot be done now. `onDone`: but for what was written meanwhile. */
+  carryOver(onDone: () => void): void;
+  /** Whoever writes here now waits for that. */
+  isCarryingOver(): boolean;
+}
+
+export function openWriter(path: string): WriterApart {
   const file: SameFile = { path, inode: statSync(path).ino };
   let running: Running | null = null;
+  let carrying: { onDone(): void } | null = null;
   let waiting: PromiseWithResolvers<readonly Outcome[] | null> | null = null;
 
   function start(): Running {
@@ -39,6 +47,7 @@ export function openWriter(path: string): Writer {
       // One that fails is heard of twice, and by then another may be writing.
       if (running !== started) return;
       running = null;
+      carrying = null;
       started.opening?.reject(new NotCommitted('the thread that writes cannot start', { cause }));
       waiting?.reject(new DatabaseUnavailable('the thread that writes has ended', { cause }));
     };
@@ -48,6 +57,10 @@ export function openWriter(path: string): Writer {
       if (words === 'open') {
         started.opening?.resolve();
         started.opening = null;
+      } else if (words === 'carried over') {
+        const done = carrying;
+        carrying = null;
+        done?.onDone();
       } else if ('fault' in words) waiting?.reject(revived(words.fault));
       else
         waiting?.resolve(
@@ -59,10 +72,16 @@ export function openWriter(path: string): Writer {
     return started;
   }
 
+  /** Nobody waits for it yet. */
+  function begin(): Running {
+    running = start();
+    running.worker.unref();
+    return running;
+  }
+
   return {
     async write(group) {
-      running ??= start();
-      const { worker, opening, numbers } = running;
+      const { worker, opening, numbers } = running ?? begin();
       // A process lives as long as somebody waits for a commit.
       worker.ref();
       try {
@@ -75,12 +94,25 @@ export function openWriter(path: string): Writer {
         worker.unref();
       }
     },
+    carryOver(onDone) {
+      if (carrying) return;
+      try {
+        const { worker, opening } = running ?? begin();
+        const bid = () => worker.postMessage('carry over' satisfies Bidden);
+        carrying = { onDone };
+        if (opening) opening.promise.then(bid, () => {});
+        else bid();
+      } catch {
+        // There is no thread to be had: who commits is not to fail for that, and the next one tries again.
+      }
+    },
+    isCarryingOver: () => carrying !== null,
     async close() {
       if (!running) return;
       const { worker } = running;
       const ended = new Promise((resolve) => worker.once('exit', resolve));
       worker.ref();
-      worker.postMessage('');
+      worker.postMessage('close' satisfies Bidden);
       await ended;
     },
   };

@@ -10,7 +10,7 @@ import type { Db, Reads, Statement } from './db.ts';
 import { groupCommit, holds, type Unit } from './group-commit.ts';
 import { openFile, type SqliteFile } from './sqlite-file.ts';
 import { type Act, encode, fault, openUnits } from './sqlite-units.ts';
-import { openWriter, type Writer } from './sqlite-writer.ts';
+import { openWriter, type Writer, type WriterApart } from './sqlite-writer.ts';
 
 const MOST_UNITS = 256;
 
@@ -28,7 +28,7 @@ export function openSqlite({
 }): Db {
   // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
   if (file !== ':memory:' && !readOnly) closeSync(openSync(file, 'a', 0o600));
-  const here = openFile(file, { readOnly });
+  const here = openFile(file, { readOnly, carriesOver: !ownThread });
   const { db } = here;
   const byParts = new WeakMap<readonly string[], StatementSync>();
   function prepared({ parts }: Statement): StatementSync {
@@ -116,10 +116,28 @@ export function openSqlite({
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. */
-function besideOthers(file: SqliteFile, apart: Writer): Writer {
+/** Some two megabytes of the log. */
+const UNITS_TO_CARRY_OVER = 250;
+
+/**
+ * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the
+ * thread carries the log over: that takes as long as many commits, and no order is to wait for it. The little that came meanwhile is carried over
+ * here, while nobody writes: only then the log begins anew.
+ */
+function besideOthers(file: SqliteFile, apart: WriterApart): Writer {
   const alone = writerHere(file);
-  return { ...apart, write: (group) => (group.length === 1 ? alone : apart).write(group) };
+  let written = 0;
+  return {
+    write(group) {
+      written += group.length;
+      if (written >= UNITS_TO_CARRY_OVER && !apart.isCarryingOver()) {
+        written = 0;
+        apart.carryOver(file.carryOver);
+      }
+      return (group.length === 1 || apart.isCarryingOver() ? alone : apart).write(group);
+    },
+    close: apart.close,
+  };
 }
 
 const forms = new WeakMap<readonly string[], Pick<Act, 'text' | 'holds'>>();
