@@ -44,6 +44,8 @@ class Replaced extends Error {}
 const SPREAD_MS = 100;
 /** After a wait. A broker that never lets us look holds nothing up for ever. */
 const MOST_LOOKS_AGAIN = 2;
+/** In a row. What the broker does not let go is not waited for until the deadline: it says itself whether it takes the close. */
+const MOST_FREES = 2;
 
 export async function executeOrder(
   deps: Execution,
@@ -157,6 +159,7 @@ export async function executeOrder(
     let wrongPrice: OrderError | null = null;
     let isCleared = false;
     let isMissing = false;
+    let frees = 0;
     let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
     let current = order;
@@ -251,10 +254,12 @@ export async function executeOrder(
           }
           case 'send': {
             // What protected the position has left only now, and may have been filled meanwhile: it is planned anew.
-            if (await hasFreed({ ...deps, line, trades }, tradable(), step)) {
+            if (frees < MOST_FREES && (await hasFreed({ ...deps, line, trades }, tradable(), step))) {
+              frees++;
               position = null;
               break;
             }
+            frees = 0;
             const sent = await sendLeg(saving, line, tradable(), { ...step, revision, refusals, now });
             ({ order: current, revision, refusals } = sent);
             if (sent.guards !== undefined) guards = sent.guards;
