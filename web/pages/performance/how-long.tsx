@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import { Led } from '../../parts/page.tsx';
 import { CsvButton } from './behind.tsx';
 import { latencySheet, type Span, widthsOf } from './latencies.ts';
@@ -24,18 +25,16 @@ export function HowLong({ spans, span }: HowLongProps) {
                 How long orders took <CsvButton sheet={sheet} span={span} />
               </h2>
             </th>
-            <th scope="col" className="num">
-              {whole?.head}
-            </th>
-            <th scope="col">
-              <span className="unseen">As a bar</span>
-            </th>
-            <th scope="col" className="num">
-              {broker?.head}
-            </th>
-            <th scope="col">
-              <span className="unseen">As a bar</span>
-            </th>
+            {[whole, broker].map((column) => (
+              <Fragment key={column?.field}>
+                <th scope="col" className="num">
+                  {column?.head}
+                </th>
+                <th scope="col">
+                  <span className="unseen">As a bar</span>
+                </th>
+              </Fragment>
+            ))}
           </tr>
         </thead>
         <tbody>

@@ -6,7 +6,7 @@ import type { Sheet } from './sheets.ts';
 
 export type Span = components['schemas']['Performance']['latencies'][number];
 
-const spanInWords = ({ up_to_ms }: Span, before: Span | undefined): string =>
+const howLongInWords = ({ up_to_ms }: Span, before: Span | undefined): string =>
   up_to_ms === null ? `over ${figure(before?.up_to_ms ?? 0)} ms` : `up to ${figure(up_to_ms)} ms`;
 
 /** In percent of the longest bar, which both share. */
@@ -31,7 +31,7 @@ export function latencySheet(spans: readonly Span[]): Sheet<Span> {
         head: 'How long',
         field: 'up_to_ms',
         value: ({ up_to_ms }) => up_to_ms,
-        said: (span) => spanInWords(span, spans.at(-2)),
+        said: (span) => howLongInWords(span, spans.at(-2)),
       },
       column('Accepted to answered', 'orders'),
       column('The broker alone', 'broker'),
