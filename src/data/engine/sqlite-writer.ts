@@ -28,16 +28,18 @@ export interface Writer {
 }
 
 export interface WriterApart extends Writer {
-  /** What was committed is carried over from the log into the file; not where that cannot be done now. `onDone`: but for what was written meanwhile. */
-  carryOver(onDone: () => void): void;
-  /** Whoever writes here now waits for that. */
-  isCarryingOver(): boolean;
+  /** What was committed is carried over from the log into the file, in two rounds: what is there, and what came meanwhile. Whether that has begun. */
+  carryOver(): boolean;
+  /** While `most` is carried over, whoever writes here waits for that. While the `rest` is, nobody is to write elsewhere. */
+  carrying(): Carrying;
 }
+
+type Carrying = 'nothing' | 'most' | 'rest';
 
 export function openWriter(path: string): WriterApart {
   const file: SameFile = { path, inode: statSync(path).ino };
   let running: Running | null = null;
-  let carrying: { onDone(): void } | null = null;
+  let carrying: Carrying = 'nothing';
   let waiting: PromiseWithResolvers<readonly Outcome[] | null> | null = null;
 
   function start(): Running {
@@ -47,7 +49,7 @@ export function openWriter(path: string): WriterApart {
       // One that fails is heard of twice, and by then another may be writing.
       if (running !== started) return;
       running = null;
-      carrying = null;
+      carrying = 'nothing';
       started.opening?.reject(new NotCommitted('the thread that writes cannot start', { cause }));
       waiting?.reject(new DatabaseUnavailable('the thread that writes has ended', { cause }));
     };
@@ -58,9 +60,8 @@ export function openWriter(path: string): WriterApart {
         started.opening?.resolve();
         started.opening = null;
       } else if (words === 'carried over') {
-        const done = carrying;
-        carrying = null;
-        done?.onDone();
+        carrying = carrying === 'most' ? 'rest' : 'nothing';
+        if (carrying === 'rest') worker.postMessage('carry over' satisfies Bidden);
       } else if ('fault' in words) waiting?.reject(revived(words.fault));
       else
         waiting?.resolve(
@@ -94,19 +95,21 @@ export function openWriter(path: string): WriterApart {
         worker.unref();
       }
     },
-    carryOver(onDone) {
-      if (carrying) return;
+    carryOver() {
+      if (carrying !== 'nothing') return false;
       try {
         const { worker, opening } = running ?? begin();
         const bid = () => worker.postMessage('carry over' satisfies Bidden);
-        carrying = { onDone };
+        carrying = 'most';
         if (opening) opening.promise.then(bid, () => {});
         else bid();
+        return true;
       } catch {
         // There is no thread to be had: who commits is not to fail for that, and the next one tries again.
+        return false;
       }
     },
-    isCarryingOver: () => carrying !== null,
+    carrying: () => carrying,
     async close() {
       if (!running) return;
       const { worker } = running;

@@ -116,13 +116,13 @@ export function openSqlite({
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** Some two megabytes of the log. */
-const UNITS_TO_CARRY_OVER = 250;
+/** Some sixteen megabytes of the log: who asks less often writes a page that changed many times only once. */
+const UNITS_TO_CARRY_OVER = 2_000;
 
 /**
  * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the
- * thread carries the log over: that takes as long as many commits, and no order is to wait for it. The little that came meanwhile is carried over
- * here, while nobody writes: only then the log begins anew.
+ * thread carries the log over: that takes as long as many commits, and no order is to wait for it. What came meanwhile is little. All that is
+ * written then waits for that: only where nothing is added to the log, it begins anew.
  */
 function besideOthers(file: SqliteFile, apart: WriterApart): Writer {
   const alone = writerHere(file);
@@ -130,11 +130,10 @@ function besideOthers(file: SqliteFile, apart: WriterApart): Writer {
   return {
     write(group) {
       written += group.length;
-      if (written >= UNITS_TO_CARRY_OVER && !apart.isCarryingOver()) {
-        written = 0;
-        apart.carryOver(file.carryOver);
-      }
-      return (group.length === 1 || apart.isCarryingOver() ? alone : apart).write(group);
+      if (written >= UNITS_TO_CARRY_OVER && apart.carryOver()) written = 0;
+      const carrying = apart.carrying();
+      const isHere = carrying === 'most' || (group.length === 1 && carrying === 'nothing');
+      return (isHere ? alone : apart).write(group);
     },
     close: apart.close,
   };
