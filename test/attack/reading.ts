@@ -1,8 +1,9 @@
 // Readers in a thread of their own: what they do with their answers must not be measured. Each asks for the list again as
 // soon as it has read it.
 
+import { spawnSync } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
@@ -38,12 +39,18 @@ function readOnce(
   });
 }
 
-/** Readers elsewhere have processors of their own: here they get what nobody else wants. */
-const NICE = 19;
+/**
+ * Readers elsewhere have processors of their own: here this thread gets what nobody else wants. A low priority would not do: Linux lets
+ * whoever runs run on for some milliseconds, whoever wakes up meanwhile, but for those who are idle by their own word.
+ */
+function giveWay(): void {
+  const thread = readlinkSync('/proc/thread-self').split('/').at(-1) as string;
+  const { error, stderr } = spawnSync('chrt', ['--idle', '--pid', '0', thread], { encoding: 'utf8' });
+  if (error || stderr) console.error(`The readers are measured too: chrt says ${error?.message ?? stderr}`);
+}
 
 if (!isMainThread) {
-  // Of this thread alone, on Linux; elsewhere it would be about all that is measured.
-  if (process.platform === 'linux') setPriority(0, NICE);
+  giveWay();
   const reading = workerData as Reading;
   for (const place of reading.places) {
     const agent = new Agent({ keepAlive: true });
