@@ -17,7 +17,7 @@
 
 import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
-import { millis, timestamp } from '../ids.ts';
+import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
 import { STALE_MS } from './fill.ts';
 import {
@@ -44,10 +44,12 @@ import {
   isDoubtful,
   late,
   lost,
+  made,
   neverReceived,
   nothingHeld,
   nothingToTake,
   otherLogin,
+  staysOut,
   stillHeld,
   stillPending,
   stopped,
@@ -59,7 +61,7 @@ import {
 } from './outcome.ts';
 import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, onWhatStands, plan } from './planning.ts';
-import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
+import { type Holding, heldInAll, heldOn, positionAfter, shortOfTarget } from './position.ts';
 import { mayRest } from './priced.ts';
 import { sizedBy } from './sized-order.ts';
 import { end, type Facts, type Rules, type Step } from './step.ts';
@@ -150,7 +152,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
   const reopening = reopens(planned, next) && facts.closedBy;
   if (reopening === null) return { do: 'ask who closed it' };
-  if (reopening === 'protection') return end(stopped(order, 'rejected', stoppedOut(order)));
+  if (reopening === 'protection') return end(staysOut(order, facts.now));
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
     return end(stopped(order, 'rejected', facts.wrong));
   // What is held is whole: only a part of it may not be.
@@ -163,9 +165,9 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
     : end(stopped(order, 'rejected', undecided(order, doubt)));
 }
 
-/** It opens what its strategy says that it holds already. */
-const reopens = ({ notes, positionBefore }: Order, next: Leg): boolean =>
-  next.leg === 'entry' && notes.staysIn === true && positionBefore === ZERO;
+/** It opens what its strategy says that it holds already. What it has closed itself is not all that is gone. */
+const reopens = (planned: Order, next: Leg): boolean =>
+  next.leg === 'entry' && planned.notes.staysIn === true && positionAfter(planned) === ZERO;
 
 const AT_ONCE = { afterMs: 0, rests: false } as const;
 
@@ -221,7 +223,7 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   if (isExit(planned)) {
     const awaited = planned.awaitsRest ? othersToAwait(planned, facts) : undefined;
     if (awaited) return lookAtOthersAgain(facts, rules);
-    if (hasTraded(planned)) return end(made(planned, facts));
+    if (hasTraded(planned)) return end(made(planned, facts.now));
   } else {
     // What is under way of our own decides where the position will stand.
     const pending = planned.intent.target && pendingLeg(facts, rules);
@@ -238,13 +240,6 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   return end(stopped(planned, 'rejected', open ? nothingToTake(planned, open) : nothingHeld(planned)));
 }
 
-/** All that it was to take is taken, as far as anything is held. */
-const made = (order: Order, { now }: Facts): Order =>
-  moveTo(order, 'filled', {
-    error: shortOfTarget(order),
-    filledAt: order.legs.findLast(({ filledAt }) => filledAt !== null)?.filledAt ?? timestamp(now),
-  });
-
 /** The deadline has come, and says what was in the way. */
 function atDeadline(order: Order, facts: Facts): Order {
   if (!isExit(order)) return late(order);
@@ -252,7 +247,7 @@ function atDeadline(order: Order, facts: Facts): Order {
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
   // All that it sent is filled, and nobody is known who brings more.
   const isMade = hasTraded(order) && lastCloses(order).every(({ status }) => status === 'filled');
-  return isMade ? made(order, facts) : late(order);
+  return isMade ? made(order, facts.now) : late(order);
 }
 
 /** A leg has been sent, or may have been. */

@@ -2,6 +2,7 @@
 // having traded what it was to trade.
 
 import type { Decimal } from '../decimal.ts';
+import { timestamp } from '../ids.ts';
 import { type BrokerOrderState, recordState } from './fill.ts';
 import {
   hasTraded,
@@ -16,6 +17,7 @@ import {
   openLeg,
   withLeg,
 } from './order.ts';
+import { shortOfTarget } from './position.ts';
 import { MOST_RESTING } from './resting.ts';
 
 /** As the port has it. */
@@ -145,6 +147,17 @@ export const stoppedOut = (order: Order): OrderError => ({
   code: 'stopped_out',
   message: `Nothing was opened: the position in ${order.symbol} was closed by its protection, and the strategy has not been flat since.`,
 });
+
+/** What its protection closed stays closed; what it closed itself before is told. */
+export const staysOut = (order: Order, now: number): Order =>
+  hasTraded(order) ? made(order, now, stoppedOut(order)) : stopped(order, 'rejected', stoppedOut(order));
+
+/** All that it was to take is taken, as far as anything is held. */
+export const made = (order: Order, now: number, error = shortOfTarget(order)): Order =>
+  moveTo(order, 'filled', {
+    error,
+    filledAt: order.legs.findLast(({ filledAt }) => filledAt !== null)?.filledAt ?? timestamp(now),
+  });
 
 /** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
 export const notTakenBack = (

@@ -78,8 +78,10 @@ export const readAgain = ({ positionWatch, others, othersWatch }: Facts, rules: 
   const afterMs = longPause({ ...positionWatch, looks: Math.max(0, positionWatch.looks - 1) });
   // A fill that nobody has seen yet may be what the difference is.
   const isUnseen = others.some(({ leg }) => isOpenLeg(leg)) && othersWatch.looks <= positionWatch.looks;
+  // At once only after the first reading: after each look the position is read at once.
+  const waiting = positionWatch.looks > 1 ? { afterMs, rests: true } : { afterMs: 0, rests: false };
   return isUnseen
-    ? { do: 'look at others', afterMs: 0, rests: false, withinMs: rules.settleMs }
+    ? { do: 'look at others', ...waiting, withinMs: rules.settleMs }
     : { do: 'read the position', afterMs, rests: true };
 };
 

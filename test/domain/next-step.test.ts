@@ -1,0 +1,133 @@
+// What is decided next about an order, where one look at the facts tells: the lives of orders are in test/worker.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { decimal } from '../../src/domain/decimal.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
+import { nextStep } from '../../src/domain/orders/next-step.ts';
+import { NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
+import { type Facts, type Rules, type Step, UNWATCHED } from '../../src/domain/orders/step.ts';
+import { legOfThree } from './legs.ts';
+import { buy, order, START } from './traded.ts';
+
+const RULES: Rules = {
+  fillWaitMs: 1_000,
+  settleMs: 2_000,
+  closeWaitMs: 5_000,
+  lookEveryMs: 500,
+  giveUpMs: 5_000,
+  lagMs: 10_000,
+};
+const NOW = START + 10_000;
+
+const facts = (more: Partial<Facts>): Facts => ({
+  now: NOW,
+  able: { refusesDuplicateIds: true, reduceOnly: true, fractionalQuantities: true },
+  instrument: 'BTCUSDT',
+  isSameLogin: true,
+  others: [],
+  othersWatch: UNWATCHED,
+  position: null,
+  positionWatch: UNWATCHED,
+  mayReverse: false,
+  guards: 'none',
+  busyMs: 0,
+  refusals: 0,
+  watch: UNWATCHED,
+  isMissing: false,
+  market: null,
+  wrong: null,
+  wrongPrice: null,
+  isCleared: false,
+  closedBy: null,
+  isBelieved: true,
+  ...more,
+});
+
+const held = (quantity: number, expected: number | null = null): Facts['position'] => ({
+  held: [
+    {
+      instrument: 'BTCUSDT',
+      quantity: decimal(quantity),
+      expected: expected === null ? null : decimal(expected),
+    },
+  ],
+  readAt: NOW,
+});
+
+describe('A strategy that stays short with less', () => {
+  // It stood at -2, and says -1.
+  const less: Partial<Order> = {
+    status: 'executing',
+    intent: {
+      operation: 'PLACE_EXIT_ORDER',
+      direction: 'short',
+      target: { position: decimal(-1), opens: null },
+    },
+    notes: { ...NO_NOTES, staysIn: true },
+    positionBefore: decimal(-2),
+  };
+  const closed = () => {
+    const made = order(0, [buy(1, 100)], less);
+    return {
+      ...made,
+      legs: made.legs.map((leg) => ({ ...leg, leg: 'exit' as const, instrument: 'BTCUSDT' })),
+    };
+  };
+
+  test('opens nothing anew where a stop has closed the rest, since its own close was filled', () => {
+    const step = nextStep(closed(), facts({ position: held(0) }), RULES);
+    assert.equal(step.do, 'ask who closed it');
+    const after = nextStep(closed(), facts({ position: held(0), closedBy: 'protection' }), RULES);
+    assert.equal(after.do, 'end');
+    const ended = (after as Extract<Step, { do: 'end' }>).order;
+    assert.deepEqual([ended.status, ended.error?.code], ['filled', 'stopped_out']);
+    assert.deepEqual(
+      ended.legs.map(({ leg, status }) => [leg, status]),
+      [['exit', 'filled']],
+    );
+  });
+
+  test('opens what is missing where somebody else has closed it', () => {
+    const step = nextStep(closed(), facts({ position: held(0), closedBy: 'somebody' }), RULES);
+    assert.equal(step.do, 'send');
+  });
+});
+
+describe('A position that is told late, beside an order of which nobody knows the end', () => {
+  test('is asked for in a rhythm that slows down, and not as fast as the broker answers', () => {
+    const unknown = {
+      orderId: 'other' as OrderId,
+      leg: legOfThree('entry', 'unknown', timestamp(NOW - 1_000)),
+    };
+    const entry = order(0, [], { status: 'executing', legs: [], deadlineAt: timestamp(NOW + 60_000) });
+    let [now, reads, looks] = [NOW, 0, 0];
+    let position: Facts['position'] = null;
+    const since = () => now - NOW;
+    // Each answer takes a millisecond; what was filled of ours is shown after ten seconds.
+    while (since() < 10_000) {
+      const step = nextStep(
+        entry,
+        facts({
+          now,
+          position,
+          others: [unknown],
+          othersWatch: { looks, ms: since() },
+          positionWatch: { looks: reads, ms: since() },
+        }),
+        { ...RULES, settleMs: 0 },
+      );
+      assert.ok(step.do === 'read the position' || step.do === 'look at others', step.do);
+      now += step.afterMs + 1;
+      if (step.do === 'look at others') {
+        looks++;
+        position = null;
+      } else {
+        reads++;
+        position = { held: held(0, 3)?.held ?? [], readAt: now };
+      }
+      assert.ok(reads + looks < 50, `asked ${reads + looks} times within ${since()} ms`);
+    }
+    assert.ok(reads > 5 && looks > 5, `${reads} reads, ${looks} looks`);
+  });
+});
