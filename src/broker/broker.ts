@@ -92,7 +92,12 @@ export interface BrokerOrder {
    * stands with it, and whichever comes first ends the other. It is found by this order's id among the stops.
    */
   readonly stop?: Decimal;
+  /** What a broker whose book lies in our own database is to write in one unit with a fill; null: nothing. Any other does not ask. */
+  readonly record?: (state: BrokerOrderState) => Beside | null;
 }
+
+/** Only whoever writes that book knows its words. */
+export type Beside = readonly object[];
 
 /** Becomes an order at the market once the price is there. It can only reduce. */
 export interface StopOrder {
@@ -229,20 +234,9 @@ export interface OpenOrder {
   readonly reduceOnly: boolean;
 }
 
-/** Of a close that the broker itself refused for its size: nobody but it can take what is left. */
-export const withLeftOver = (
-  error: OrderError,
-  { reduceOnly, quantity, instrument }: BrokerOrder,
-): OrderError =>
-  reduceOnly && error.code === 'invalid_quantity'
-    ? {
-        ...error,
-        message: `${error.message} ${quantity} of ${instrument.symbol} is not closed and is left there.`,
-      }
-    : error;
-
 export type PlaceOutcome =
-  | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
+  /** `isRecorded`: with what its order's `record` gave. */
+  | { readonly outcome: 'accepted'; readonly state: BrokerOrderState; readonly isRecorded?: boolean }
   /** `isOpposed`: the broker takes none beside an order of the other side. */
   | { readonly outcome: 'rejected'; readonly error: OrderError; readonly isOpposed?: boolean }
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */

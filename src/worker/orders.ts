@@ -1,6 +1,6 @@
 // The worker's view of the database.
 
-import type { SentOrder } from '../broker/broker.ts';
+import type { Beside, SentOrder } from '../broker/broker.ts';
 import type { Account } from '../data/accounts/accounts.ts';
 import type { BrokerName } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
@@ -34,12 +34,19 @@ export interface EquityRead {
   readonly at: Timestamp;
 }
 
-interface SaveOptions {
+export interface SaveOptions {
   readonly settled: boolean;
   /** Something protects the account's positions: it is to know of what was opened anew. */
   readonly isProtected?: boolean;
   /** It was at the broker before: verification may have given it up since. */
   readonly isSeen?: boolean;
+}
+
+/** An order's end as it is saved by whoever fills it, in one unit with the fill. */
+export interface Recording {
+  readonly unit: Beside;
+  /** Afterwards: as `save` would have returned it. Where nobody said whether it was saved, that is looked up; null: it was not. */
+  saved(isCertain: boolean): Promise<Order | null>;
 }
 
 /** Of which position, and by which login it was seen. */
@@ -74,6 +81,8 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
+  /** `save` of an order that has ended, for a broker whose book lies in our own database; null: it is to be saved by itself. */
+  recording(order: Order, token: string, options: SaveOptions): Recording | null;
   /** Why its entry ends from now on, unless another reason was given before; nothing else is changed. As it stands then. */
   endEntry(order: Order, why: OrderError): Promise<Order>;
   /** Who traded last in the order's symbol, by our own record. */

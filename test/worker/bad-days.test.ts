@@ -465,6 +465,7 @@ describe('An order whose outcome could not be saved', () => {
         if (++commits === 1) throw new DatabaseUnavailable('away');
         return next(order);
       },
+      record: () => null,
       saveSending: async (order) => next(order),
       saveSeen: async (order) => next(order),
       endEntry: async (order) => order,

@@ -257,6 +257,7 @@ function scene(day: Day) {
       },
       ...{
         save: commit,
+        record: () => null,
         saveSending: commit,
         closedBy: async () => 'somebody',
         want: () => Promise.reject(new Error('nothing is protected here')),

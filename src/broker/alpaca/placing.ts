@@ -5,7 +5,8 @@
 
 import { compare, type Decimal, decimal, isOnStep, isWhole, sign } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
-import { type BrokerOrder, type BrokerOrderState, type PlaceOutcome, withLeftOver } from '../broker.ts';
+import type { BrokerOrder, BrokerOrderState, PlaceOutcome } from '../broker.ts';
+import { withLeftOver } from '../left-over.ts';
 import { type Clock, hoursOf, type NestedOrder, ORDER, stateOf } from './answers.ts';
 import { isOpposed, isPassed, type Refusal, rejectionOf } from './refusals.ts';
 

@@ -14,8 +14,8 @@ import {
   type OpenOrder,
   type OrderQuery,
   type PlaceOutcome,
-  withLeftOver,
 } from '../broker.ts';
+import { withLeftOver } from '../left-over.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
 import { candlesAt } from './candles.ts';

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../domain/clock.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
-import { BrokerUnavailable } from '../broker.ts';
+import { type Beside, BrokerUnavailable } from '../broker.ts';
 import { heldListings, waitingAbroad } from './book.ts';
 import type { Book, BookChange, PaperLedger } from './ledger.ts';
 import type { Listing } from './market.ts';
@@ -24,10 +24,12 @@ interface Attempt<Taken, Refusal> {
   ): { readonly refusal: Refusal } | { readonly change: BookChange; readonly taken: Taken };
   /** What was taken under the same id before. */
   known(): Promise<Taken | null>;
+  /** What is to be written with it, in one unit. */
+  beside?(taken: Taken): Beside | null;
 }
 
 type Attempted<Taken, Refusal> =
-  | { readonly taken: Taken }
+  | { readonly taken: Taken; readonly isRecorded?: boolean }
   | { readonly refusal: Refusal }
   /** Written or not, nobody can say. */
   | { readonly isLost: true };
@@ -62,11 +64,12 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
    * lie.
    */
   async function attempt<Taken, Refusal>(
-    { decide, known }: Attempt<Taken, Refusal>,
+    { decide, known, beside }: Attempt<Taken, Refusal>,
     prices: Omit<Moment, 'now'>,
     signal: AbortSignal,
   ): Promise<Attempted<Taken, Refusal>> {
     checkWanted(signal);
+    let isAlone = false;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const isFresh = remembered === null;
       const book = remembered ?? (await readBook());
@@ -80,11 +83,14 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
         continue;
       }
       try {
-        const written = await ledger.write(rules.book, decision.change);
-        if (written === 'written') {
+        const recorded = isAlone ? null : beside?.(decision.taken);
+        const written = await ledger.write(rules.book, decision.change, recorded);
+        if (written === 'written' || written === 'recorded') {
           remembered = decision.change.book;
-          return { taken: decision.taken };
+          return { taken: decision.taken, isRecorded: written === 'recorded' };
         }
+        // Whoever records it will hear why that cannot be: the order is placed all the same, as at any broker.
+        isAlone ||= written === 'unrecorded';
         const taken = written === 'duplicate' ? await known() : null;
         if (taken) return { taken };
       } catch {

@@ -13,7 +13,8 @@ import {
 } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
-import { type BrokerOrder, type Quote, withLeftOver } from '../broker.ts';
+import type { BrokerOrder, Quote } from '../broker.ts';
+import { withLeftOver } from '../left-over.ts';
 import { exposure, isResting, marginFor, type Quotes, reducible, reserved } from './book.ts';
 import type { Book, BookChange, PaperOrder } from './ledger.ts';
 import { type Listing, MAX_QUANTITY } from './market.ts';

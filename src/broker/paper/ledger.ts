@@ -5,7 +5,7 @@ import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Holding as AverageCost } from '../../domain/money/average-cost.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Instrument, TriggerBy } from '../broker.ts';
+import type { Beside, Instrument, TriggerBy } from '../broker.ts';
 
 /** An order that was accepted; what was rejected is not in the ledger. */
 export interface PaperOrder extends BrokerOrderState {
@@ -96,7 +96,12 @@ export interface PaperLedger {
   findStop(book: string, clientOrderId: ClientOrderId): Promise<PaperStop | null>;
   /**
    * One durable unit, all or nothing. `stale`: the book has moved on since it was read. `duplicate`: the client id of the
-   * order or stop that is placed is known.
+   * order or stop that is placed is known. With something beside it: `recorded` where both were written, `unrecorded` where that could not be,
+   * and so neither was.
    */
-  write(book: string, change: BookChange): Promise<'written' | 'stale' | 'duplicate'>;
+  write(
+    book: string,
+    change: BookChange,
+    beside?: Beside | null,
+  ): Promise<'written' | 'recorded' | 'stale' | 'duplicate' | 'unrecorded'>;
 }

@@ -122,13 +122,18 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
           return { change: decision.change, taken: decision.order };
         },
         known: () => book.findOrder(order.clientOrderId),
+        beside: (taken) => (taken.status === 'filled' ? (order.record?.(stateOf(taken)) ?? null) : null),
       },
       prices,
       signal,
     );
     if ('isLost' in attempted) return UNANSWERED;
     return 'taken' in attempted
-      ? { outcome: 'accepted', state: stateOf(attempted.taken) }
+      ? {
+          outcome: 'accepted',
+          state: stateOf(attempted.taken),
+          ...(attempted.isRecorded && { isRecorded: true }),
+        }
       : { outcome: 'rejected', error: attempted.refusal };
   }
 
@@ -188,14 +193,15 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
         return balanceOf(now, decimal(settings.starting_cash), quotes);
       }),
 
-    async place(order, signal) {
+    async place({ record, ...order }, signal) {
       checkOpen(signal);
       await pause(signal);
       // The latency is a rehearsal: it makes an order slow, not late.
       const sendBefore = timestamp(millis(order.sendBefore) + settings.latency_ms);
-      const outcome = await placed({ ...order, sendBefore }, signal);
       const isLost =
         settings.lose_answer || (order.stop !== undefined && settings.protection === 'lose_answer');
+      const recorded = record && !isLost ? { record } : {};
+      const outcome = await placed({ ...order, ...recorded, sendBefore }, signal);
       return isLost && outcome.outcome === 'accepted' ? LOST : outcome;
     },
 

@@ -17,9 +17,9 @@ import {
   type OpenOrder,
   type OrderQuery,
   type PlaceOutcome,
-  withLeftOver,
 } from '../broker.ts';
 import { type Keys, readKeys } from '../keys.ts';
+import { withLeftOver } from '../left-over.ts';
 import { createShared } from '../shared.ts';
 import {
   ACCOUNTS,

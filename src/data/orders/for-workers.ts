@@ -7,7 +7,7 @@ import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import { resumed } from '../../domain/protection/resume.ts';
 import { rolls } from '../../domain/signals/symbol.ts';
-import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
+import type { Guarding, SaveOptions, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from '../engine/db.ts';
 import { endGivenUp, scheduleCheck } from './fill-checks.ts';
@@ -60,6 +60,27 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       }
   }
 
+  const savingUnit = (
+    order: Order,
+    token: string,
+    { settled, isProtected = false, isSeen = false }: SaveOptions,
+    protection: string | null = null,
+  ): readonly Statement[] => [
+    isOwner(order.userId, token),
+    ...saveOrder(order, protection),
+    ...(isProtected || order.exitReason ? knownOf(order) : []),
+    ...(settled && openLeg(order)
+      ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
+      : []),
+    ...(isSeen && !openLeg(order) ? [endGivenUp(order.id)] : []),
+  ];
+
+  async function saved(order: Order): Promise<Order> {
+    deps.onSave?.(order);
+    if (hasEnded(order.status)) await deps.onEnd?.(order);
+    return next(order);
+  }
+
   return {
     find: (id) => findOrder(db, id),
     accountsUnderWay: (user) => accountsUnderWay(db, user),
@@ -90,26 +111,28 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
             on conflict (user_id) do update set token = excluded.token`,
       ]);
     },
-    async save(order, token, { settled, isProtected = false, isSeen = false }) {
+    async save(order, token, options) {
       // Where nothing is kept of the account, what protects its position is made with it: whoever answers need not read it.
-      const isFirst = order.wish && !isProtected && !order.protectedAs;
+      const isFirst = order.wish && !options.isProtected && !order.protectedAs;
       const protectedAs = isFirst ? firstProtection(order) : null;
       const saving = (protection: string | null) =>
-        commit(order, [
-          isOwner(order.userId, token),
-          ...saveOrder(order, protection),
-          ...(isProtected || order.exitReason ? knownOf(order) : []),
-          ...(settled && openLeg(order)
-            ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
-            : []),
-          ...(isSeen && !openLeg(order) ? [endGivenUp(order.id)] : []),
-        ]);
+        commit(order, savingUnit(order, token, options, protection));
       const first = await saving(protectedAs?.id ?? null);
       const isKept = first === 'protection';
       if ((isKept ? await saving(null) : first) !== null) return 'taken';
-      deps.onSave?.(order);
-      if (hasEnded(order.status)) await deps.onEnd?.(order);
-      return protectedAs && !isKept ? { ...next(order), protectedAs } : next(order);
+      const stands = await saved(order);
+      return protectedAs && !isKept ? { ...stands, protectedAs } : stands;
+    },
+    recording(order, token, options) {
+      // What protects its position may have to be found first.
+      if (order.wish) return null;
+      return {
+        unit: savingUnit(order, token, options),
+        async saved(isCertain) {
+          const version = isCertain ? null : (await findOrder(db, order.id))?.version;
+          return isCertain || version === order.version + 1 ? saved(order) : null;
+        },
+      };
     },
     async want(order, token, of) {
       const at = timestamp(clock.now());

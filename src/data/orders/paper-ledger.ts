@@ -24,8 +24,10 @@ export function openPaperLedger(db: Db): PaperLedger {
       );
       return row ? stopOf(row) : null;
     },
-    async write(name, { book, placed, changed, stops }) {
-      const unit = [writeBook(name, book)];
+    async write(name, { book, placed, changed, stops }, beside = null) {
+      // Given by this very side of the house: whoever saves orders.
+      const recorded = beside as readonly Statement[] | null;
+      const unit = [...(recorded ?? []), writeBook(name, book)];
       if (placed) unit.push(insertOrder(name, placed));
       unit.push(...changed.map((order) => updateOrder(name, order)));
       if (stops) {
@@ -34,8 +36,9 @@ export function openPaperLedger(db: Db): PaperLedger {
         unit.push(...stops.orders.map((order) => insertOrder(name, order)));
       }
       const failed = await db.commit(unit);
-      if (failed === null) return 'written';
-      return failed === 'duplicate' ? 'duplicate' : 'stale';
+      if (failed === null) return recorded ? 'recorded' : 'written';
+      if (failed === 'duplicate') return 'duplicate';
+      return recorded?.some(({ guard }) => guard === failed) ? 'unrecorded' : 'stale';
     },
   };
 }
@@ -174,7 +177,7 @@ const stopOf = (row: StopRow): PaperStop => ({
 function writeBook(name: string, { version, profit, holdings, walkedTo }: Book): Statement {
   const positions = JSON.stringify(holdings);
   return must(
-    'version',
+    'book',
     version === 1
       ? sql`insert into paper_accounts (book, version, profit, positions, walked_to)
             values (${name}, ${version}, ${profit}, ${positions}, ${walkedTo})
@@ -201,7 +204,7 @@ function insertOrder(name: string, order: PaperOrder): Statement {
 
 const updateOrder = (name: string, order: PaperOrder): Statement =>
   must(
-    'order',
+    'paper order',
     sql`update paper_orders set status = ${order.status}, fill_quantity = ${order.fillQuantity},
           fill_price = ${order.fillPrice}, fee = ${order.fee}, reason = ${order.reason}, updated_at = ${order.updatedAt},
           trigger_price = ${order.trigger}
@@ -222,7 +225,7 @@ const insertStop = (name: string, stop: PaperStop): Statement =>
 
 const updateStop = (name: string, stop: PaperStop): Statement =>
   must(
-    'stop',
+    'paper stop',
     sql`update paper_stops set quantity = ${stop.quantity}, price = ${stop.price}, trigger_by = ${stop.triggerBy},
           status = ${stop.status}, order_id = ${stop.orderId}, reason = ${stop.reason}, updated_at = ${stop.updatedAt}
         where book = ${name} and client_order_id = ${stop.clientOrderId} and status = 'standing'`,

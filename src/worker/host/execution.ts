@@ -59,6 +59,10 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
         order,
         await orders.save(traded(order), token, { ...options, isProtected: protecting.has(order.accountId) }),
       ),
+    record(order) {
+      const options = { settled: true, isProtected: protecting.has(order.accountId) };
+      return orders.recording(traded(order), token, options);
+    },
     async saveSending(order, revision) {
       const saved = mine(order, await orders.saveSending(traded(order), token, revision));
       // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.

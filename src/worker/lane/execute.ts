@@ -264,6 +264,7 @@ export async function executeOrder(
             ({ order: current, revision, refusals } = sent);
             if (sent.guards !== undefined) guards = sent.guards;
             for (const leg of current.legs) trades.seen(leg);
+            if (sent.isSaved) return current;
             isMissing = false;
             judged = null;
             const isOneOfMany = current.legs.some(

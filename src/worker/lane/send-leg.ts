@@ -1,10 +1,18 @@
 // Saves a leg as `sending`, sends it, and tells what became of it. Before that, what would keep the broker from taking it is taken away.
 
-import { BrokerBusy, BrokerUnavailable, unitValueOf } from '../../broker/broker.ts';
+import {
+  type Beside,
+  BrokerBusy,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type PlaceOutcome,
+  unitValueOf,
+} from '../../broker/broker.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { STALE_MS } from '../../domain/orders/fill.ts';
 import {
+  hasEnded,
   isLate,
   type Leg,
   type LegKey,
@@ -19,7 +27,7 @@ import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/
 import { isWorthWaiting } from '../../domain/orders/patience.ts';
 import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
-import type { Guarding } from '../orders.ts';
+import type { Guarding, Recording } from '../orders.ts';
 import type { Instruments } from './instruments.ts';
 import type { Protecting } from './protecting.ts';
 import type { Trades } from './trades.ts';
@@ -29,6 +37,8 @@ export interface Sending {
   /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   saveSending(order: Order, revision: number | null): Promise<Order | 'halted' | Guarding>;
+  /** For who fills it at once, and saves its end with that. */
+  record(ended: Order): Recording | null;
   readonly clock: { now(): number };
   readonly counters: Pick<Counters, 'orderSent'>;
   readonly rules: { readonly giveUpMs: number };
@@ -48,6 +58,8 @@ export interface Sent {
   readonly order: Order;
   readonly revision: number | null;
   readonly refusals: number;
+  /** That was its end, and it was saved with its fill. */
+  readonly isSaved?: boolean;
   /** A guard was set meanwhile: the entry is to be judged anew. */
   readonly guards?: Guarding['guards'];
 }
@@ -96,10 +108,20 @@ export async function sendLeg(
   // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
   if (pause() > STALE_MS || isLate(order, now()))
     return goesOn(again ? order : await unsend(deps, order, key));
+  let recording: Recording | null = null;
+  const record = (state: BrokerOrderState): Beside | null => {
+    const filled = recordOutcome(passed(order, 'acked', now()), key, { outcome: 'accepted', state }, now());
+    recording = hasEnded(filled.status) ? deps.record(passed(filled, 'answered', now())) : null;
+    return recording?.unit ?? null;
+  };
   try {
-    const outcome = await line.place(
-      brokerOrder(order, legNamed(order, key), instrument, deps.rules.giveUpMs),
-    );
+    const leg = legNamed(order, key);
+    const outcome = await line.place({
+      ...brokerOrder(order, leg, instrument, deps.rules.giveUpMs),
+      record,
+    });
+    const recorded = await recordedBy(recording, outcome);
+    if (recorded) return { ...goesOn(recorded), isSaved: true };
     const acked = passed(order, 'acked', now());
     // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
     if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
@@ -122,6 +144,12 @@ export async function sendLeg(
     const error = rateLimited(retryAfterMs, order);
     return recordOutcome(order, key, { outcome: 'rejected', error }, now());
   }
+}
+
+/** Its end, where that was saved with its fill. Who cannot look it up goes on as if it was not: whatever is saved next is refused then. */
+async function recordedBy(recording: Recording | null, outcome: PlaceOutcome): Promise<Order | null> {
+  if (recording && outcome.outcome === 'unknown') return recording.saved(false).catch(() => null);
+  return recording && outcome.outcome === 'accepted' && outcome.isRecorded ? recording.saved(true) : null;
 }
 
 /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */

@@ -1,0 +1,119 @@
+// At the paper broker, and in a simulation, a fill and what is saved of it are one unit: an order is three commits, and whatever
+// is lost on the way, both stand or none does.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { DatabaseUnavailable, type Db, type Statement, sql } from '../../src/data/engine/db.ts';
+import { type Answer, openWorld, type Problem, type Trader, type World } from '../world.ts';
+
+const SOON = { timeout: 60_000 };
+
+type Commit = () => Promise<string | null>;
+type Sent = Answer<Problem & { order_id: string; status: string; position_before: number | null }>;
+
+const writes = (unit: readonly Statement[], table: string): boolean =>
+  unit.some(({ parts }) => new RegExp(`(insert into|update) ${table}\\b`).test(parts[0] ?? ''));
+
+/** A database whose units are seen, and of which something else may happen to one that fills an order. */
+async function openDesk(t: TestContext, query = '') {
+  const units: (readonly Statement[])[] = [];
+  let onFill: ((commit: Commit, whole: Db) => Promise<string | null>) | null = null;
+  const db = (whole: Db): Db => ({
+    ...whole,
+    async commit(unit) {
+      units.push(unit);
+      const happens = writes(unit, 'paper_orders') ? onFill : null;
+      if (!happens) return whole.commit(unit);
+      onFill = null;
+      return happens(() => whole.commit(unit), whole);
+    },
+  });
+  const world = await openWorld(t, { db });
+  const trader = await world.makeTrader();
+  const send = (over: Record<string, unknown> = {}): Promise<Sent> =>
+    world.webhook(trader, world.signal(trader, over), { query });
+  // The worker is there by then.
+  assert.equal((await send()).body.status, 'filled');
+  units.length = 0;
+  return {
+    ...{ world, trader, send },
+    units: () =>
+      units.filter((unit) => ['order_history', 'paper_orders'].some((table) => writes(unit, table))),
+    /** Instead of the commit of the next fill. */
+    onFill(happens: NonNullable<typeof onFill>): void {
+      onFill = happens;
+    },
+  };
+}
+
+const fills = async (world: World, trader: Trader) => (await world.paperOrders(trader.account.id)).length;
+const stored = (world: World, id: string) =>
+  world.db.get<{ status: string; fill_quantity: string | null }>(
+    sql`select status, fill_quantity from order_history where order_id = ${id}`,
+  );
+
+for (const query of ['', '?simulation=true'])
+  test(
+    `a plain order is three commits${query}: accepted, sending, and filled with its result`,
+    SOON,
+    async (t) => {
+      const { send, units } = await openDesk(t, query);
+      for (const order of [{}, { action: 'sell', order_type: 'exit' }]) {
+        const before = units().length;
+        assert.equal((await send(order)).body.status, 'filled');
+        const own = units().slice(before);
+        assert.equal(own.length, 3);
+        assert.ok(writes(own[2] ?? [], 'paper_orders') && writes(own[2] ?? [], 'order_history'));
+      }
+    },
+  );
+
+describe('The answer to the commit of a fill is lost', () => {
+  test('and it stands: the sender is told that it was filled', SOON, async (t) => {
+    const { world, trader, send, onFill } = await openDesk(t);
+    onFill(async (commit) => {
+      await commit();
+      throw new DatabaseUnavailable('the answer was lost');
+    });
+    const { status, body } = await send();
+    assert.deepEqual([status, body.status], [200, 'filled']);
+    assert.equal((await stored(world, body.order_id))?.status, 'filled');
+    assert.equal(await fills(world, trader), 2);
+    // Nobody has lost anything of the account.
+    assert.deepEqual([(await send()).body.position_before], [2]);
+  });
+
+  test(
+    'and it does not stand: nobody is told that it was filled, and a close finds what is held',
+    SOON,
+    async (t) => {
+      const { world, trader, send, onFill } = await openDesk(t);
+      onFill(async () => {
+        throw new DatabaseUnavailable('the answer was lost');
+      });
+      const { body } = await send();
+      assert.notEqual(body.status, 'filled');
+      assert.equal((await stored(world, body.order_id))?.fill_quantity ?? null, null);
+      assert.equal(await fills(world, trader), 1);
+    },
+  );
+});
+
+test(
+  'a worker that has lost its user records nothing: the fill stands alone, and its successor finds it',
+  SOON,
+  async (t) => {
+    const { world, trader, send, units, onFill } = await openDesk(t);
+    onFill(async (commit, whole) => {
+      await whole.commit([sql`update worker_owners set token = 'another'`]);
+      const refused = await commit();
+      assert.equal(refused, 'owner');
+      return refused;
+    });
+    const { body } = await send();
+    const known = () => stored(world, body.order_id);
+    assert.equal((await world.eventually(known, (row) => row?.status === 'filled'))?.fill_quantity, '1');
+    assert.equal(await fills(world, trader), 2);
+    assert.ok(units().some((unit) => writes(unit, 'paper_orders') && !writes(unit, 'order_history')));
+  },
+);
