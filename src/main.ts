@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
@@ -120,6 +121,7 @@ async function carryOut(args: readonly string[]): Promise<void> {
       config: () => readConfig(process.env),
       client: () => readClientSettings(process.env),
       input: openInput(process.stdin, process.stderr),
+      giveWay: () => setPriority(constants.priority.PRIORITY_LOW),
     };
     process.exitCode = await runCommand(around, args, output);
     return;

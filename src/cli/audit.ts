@@ -17,7 +17,7 @@ interface VerifyOptions {
   readonly json?: true;
 }
 
-export const audit: AddCommands = (noun, { output, config, does }) => {
+export const audit: AddCommands = (noun, { output, config, giveWay, does }) => {
   noun
     .command('verify')
     .description('prove that no sealed entry was changed, removed or added')
@@ -26,6 +26,7 @@ export const audit: AddCommands = (noun, { output, config, does }) => {
     .addHelpText('after', examples('audit verify', 'audit verify --head 1042:9f2c…'))
     .action(
       does(async (options: VerifyOptions) => {
+        giveWay?.();
         const kept = options.head === undefined ? [] : [readHeadText(options.head)];
         if (kept.includes(null)) {
           output.complain('--head takes what `audit head` printed: COUNT:HASH');

@@ -32,7 +32,7 @@ async function orRefusal(output: Desk['output'], work: () => Promise<0>): Promis
   }
 }
 
-export const backup: AddCommands = (noun, { output, config, does }) => {
+export const backup: AddCommands = (noun, { output, config, giveWay, does }) => {
   noun
     .argument('<file>', 'a file that does not exist yet, or a folder, in which it is named after the time')
     .option(...JSON_OPTION)
@@ -40,6 +40,7 @@ export const backup: AddCommands = (noun, { output, config, does }) => {
     .action(
       does((file: string, { json }: { json?: true }) =>
         orRefusal(output, async () => {
+          giveWay?.();
           const report = await makeBackup(config(), file);
           if (json) {
             output.json(report);

@@ -15,6 +15,8 @@ export interface Desk {
   client(): ClientSettings;
   /** What stands on stdin, or what a person types at a terminal. */
   readonly input: Input;
+  /** Of a command that reads for long, beside a service: whoever trades there comes first. */
+  giveWay?(): void;
   /** Makes an action of a command of what returns its exit code. */
   does<Args extends unknown[]>(work: (...args: Args) => Promise<ExitCode>): (...args: Args) => Promise<void>;
 }

@@ -36,7 +36,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   jsonl: { head: '', line: (order) => `${JSON.stringify(order)}\n` },
 };
 
-export const exporting: AddCommands = (noun, { output, config, does }) => {
+export const exporting: AddCommands = (noun, { output, config, giveWay, does }) => {
   noun
     .command('orders')
     .description('all orders, or those of a user, an account or a time; each user’s newest first')
@@ -62,6 +62,7 @@ export const exporting: AddCommands = (noun, { output, config, does }) => {
         }
         const [from, to] = [timeOf(options.from), timeOf(options.to)];
         if (from === undefined || to === undefined) return notATime(output, '--from', '--to');
+        giveWay?.();
         return asOperator<ExitCode>(config(), 'export orders', async (operator) => {
           const whose = await whoseOrders(operator, options);
           if (isDenial(whose)) return refused(output, whose);
