@@ -41,7 +41,7 @@ describe('What is closed already', () => {
     const beingClosed = (quantity: number, isAgreed: boolean) =>
       isBeingClosed({
         closing: decimal(3),
-        held: { quantity: decimal(quantity), most: decimal(quantity), isAgreed },
+        held: { quantity: decimal(quantity), most: decimal(quantity), least: decimal(quantity), isAgreed },
       } as Facts);
     assert.equal(beingClosed(3, true), true);
     assert.equal(beingClosed(5, false), true);

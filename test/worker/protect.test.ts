@@ -540,6 +540,23 @@ describe('a position that is shown late', () => {
       await lived.pass();
       assert.deepEqual(lived.exchange.breaches, []);
     });
+
+  for (const ways of WAYS.filter(({ reserves }) => reserves))
+    it(`has a stop of what our own fills leave, where more cannot be kept for it: ${nameOf(ways)}`, async () => {
+      const lived = life(ways, wanted(), []);
+      lived.exchange.trade(decimal(5));
+      const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+      const { position } = line;
+      line.position = async () => decimal(8);
+      await lived.pass();
+      const standing = () => lived.exchange.standing().map(({ quantity }) => quantity);
+      assert.deepEqual(standing(), [decimal(5)]);
+      line.position = position;
+      lived.exchange.trade(decimal(3));
+      await lived.pass();
+      assert.deepEqual(standing(), [decimal(8)]);
+      assert.deepEqual(lived.exchange.breaches, []);
+    });
 });
 
 describe('a position of which a close of ours takes a part, and rests', () => {

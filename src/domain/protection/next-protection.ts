@@ -103,7 +103,8 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   if (closing) return closing;
   if (followsPrice(protection) && quoted === null) return { do: 'ask for the price' };
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
-  const bare = toCover(held, facts);
+  // A stop that would keep more than there is, is refused whole.
+  const bare = toCover(able.reserves ? (facts.held?.least ?? held) : held, facts);
   const isSafe = isCovered(better, seen, bare);
   const kept = { ...seen, protection: marked(better, isSafe, facts, rules) };
   // Its order is under way, and closes what it can.

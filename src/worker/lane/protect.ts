@@ -3,7 +3,7 @@
 // whoever takes over after a crash looks for it first.
 
 import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
-import { type Decimal, larger, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, larger, negate, sign, smaller, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
@@ -246,7 +246,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const shown = onSide(await line.position(instrument));
     const expected = ourCount();
     const isAgreed = agrees({ quantity: shown, expected });
-    return { quantity: shown, most: larger(shown, expected ?? ZERO), isAgreed };
+    const counted = expected === null || expected === ZERO ? shown : expected;
+    return { quantity: shown, most: larger(shown, counted), least: smaller(shown, counted), isAgreed };
   }
 
   /** What our own fills make of this side; null: they say nothing. Of the other side nothing is this one's: whoever says so agrees that it is gone. */
