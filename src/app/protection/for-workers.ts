@@ -14,7 +14,7 @@ import {
   stoppedBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
-import { type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
+import { add, type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
@@ -100,9 +100,12 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
       const now = clock.now();
       const { side } = protection;
       const heldAt = closedFrom(await lastTraded(db, protection), { leg, left, side, now });
-      const made = fills.map(({ reason, order: fill }) => ({
+      const leftAfter = (nth: number) =>
+        fills.slice(nth).reduce((sum, { order }) => add(sum, order.fillQuantity), left);
+      const made = fills.map(({ reason, order: fill }, index) => ({
         order: filledOrder(protection, {
-          ...{ id: newId() as OrderId, reason, now, leg, fill, left, unitValue },
+          ...{ id: newId() as OrderId, reason, now, leg, fill, nth: index + 1, unitValue },
+          left: leftAfter(index + 1),
         }),
         print: printOf(leg, reason, fill),
       }));

@@ -1,7 +1,7 @@
 // What protection closes is an order like any other: one that the broker's own stop or target has made, or one that is to be made.
 
 import { add, compare, type Decimal, negate, sign, ZERO } from '../decimal.ts';
-import { millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
+import { type ClientOrderId, millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
 import { hasEnded, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
 import { positionAfter } from '../orders/position.ts';
@@ -63,17 +63,19 @@ export function filledOrder(
   closing: Closing & {
     readonly leg: ProtectiveLeg;
     readonly fill: BrokerOrderState;
+    /** Of the leg's fills: a target and the stop beside it have one id, and two legs cannot. */
+    readonly nth: number;
     readonly left: Decimal;
     readonly unitValue: Decimal | null;
   },
 ): Order {
-  const { leg, fill, left, now, unitValue } = closing;
+  const { leg, fill, nth, left, now, unitValue } = closing;
   const at = timestamp(now);
   const before = add(left, fill.fillQuantity);
   const made: Leg = {
     leg: 'exit',
     nth: 1,
-    clientOrderId: leg.clientOrderId,
+    clientOrderId: nth === 1 ? leg.clientOrderId : (`${leg.clientOrderId}#${nth}` as ClientOrderId),
     brokerRef: fill.brokerRef ?? leg.brokerRef,
     side: closingSide(protection),
     quantity: leg.quantity,
