@@ -45,7 +45,10 @@ export interface SaveOptions {
 /** An order's end as it is saved by whoever fills it, in one unit with the fill. */
 export interface Recording {
   readonly unit: Beside;
-  /** Afterwards: as `save` would have returned it. Where nobody said whether it was saved, that is looked up; null: it was not. */
+  /**
+   * Afterwards: as `save` would have returned it. Where nobody said whether it was saved, that is looked up; null: it was not, so far. Where it
+   * is later, `save` says so, whatever is to be saved then.
+   */
   saved(isCertain: boolean): Promise<Order | null>;
 }
 

@@ -100,6 +100,44 @@ describe('The answer to the commit of a fill is lost', () => {
 });
 
 test(
+  'a lost answer, and a successor that has the user by then: nobody hears of a fill that does not stand',
+  SOON,
+  async (t) => {
+    const { world, trader, send, onFill } = await openDesk(t);
+    onFill(async (_commit, whole) => {
+      await whole.commit([sql`update worker_owners set token = 'another'`]);
+      // The successor's first word.
+      await whole.commit([
+        sql`update order_history set version = version + 1 where status = 'executing' and trading_account_id = ${trader.account.id}`,
+      ]);
+      throw new DatabaseUnavailable('the answer was lost');
+    });
+    const { body } = await send();
+    const row = await stored(world, body.order_id);
+    const isMade = (await fills(world, trader)) === 2;
+    // Whoever goes on with it may have made it by now; what is told is what stands.
+    assert.equal(body.status === 'filled', isMade && row?.status === 'filled');
+  },
+);
+
+test('an exit whose unit lands late is told as filled, once, and its worker goes on', SOON, async (t) => {
+  const { world, trader, send, onFill } = await openDesk(t);
+  const tokens = () => world.db.all<{ token: string }>(sql`select token from worker_owners`);
+  const before = await tokens();
+  const landed = Promise.withResolvers<string | null>();
+  onFill(async (commit) => {
+    setTimeout(() => commit().then(landed.resolve, landed.reject), 300);
+    throw new DatabaseUnavailable('the answer was lost');
+  });
+  const { body } = await send({ action: 'sell', order_type: 'exit' });
+  assert.equal(await landed.promise, null);
+  assert.equal(body.status, 'filled');
+  assert.equal((await stored(world, body.order_id))?.status, 'filled');
+  assert.equal(await fills(world, trader), 2);
+  assert.deepEqual(await tokens(), before, 'nobody has taken the user over');
+});
+
+test(
   'a worker that has lost its user records nothing: the fill stands alone, and its successor finds it',
   SOON,
   async (t) => {

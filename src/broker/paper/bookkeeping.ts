@@ -82,8 +82,8 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
         // Refused by what this connection remembers; another may have traded since. Look before saying no.
         continue;
       }
+      const recorded = isAlone ? null : beside?.(decision.taken);
       try {
-        const recorded = isAlone ? null : beside?.(decision.taken);
         const written = await ledger.write(rules.book, decision.change, recorded);
         if (written === 'written' || written === 'recorded') {
           remembered = decision.change.book;

@@ -18,8 +18,8 @@ export interface SqliteFile {
   carryOver(): void;
 }
 
-/** Pages of the log, 80 MB: by then whoever carries it over elsewhere is stuck. */
-const MOST_PAGES = 20_000;
+/** Pages of the log, 160 MB: by then whoever carries it over elsewhere is stuck. */
+const MOST_PAGES = 40_000;
 
 /** `carriesOver`: a commit of its own carries the log over into the file now and then, which takes as long as many commits. */
 export function openFile(file: string, { readOnly = false, carriesOver = true } = {}): SqliteFile {

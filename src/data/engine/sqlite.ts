@@ -116,8 +116,8 @@ export function openSqlite({
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** Some sixteen megabytes of the log: who asks less often writes a page that changed many times only once. */
-const UNITS_TO_CARRY_OVER = 2_000;
+/** Some forty megabytes of the log, of orders one at a time: who asks less often writes a page that changed many times only once. */
+const UNITS_TO_CARRY_OVER = 600;
 
 /**
  * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the

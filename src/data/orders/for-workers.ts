@@ -1,7 +1,7 @@
 // The worker's view of the database.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Timestamp, UserId } from '../../domain/ids.ts';
+import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
@@ -44,20 +44,41 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
   const { db, clock, firstPollMs } = deps;
   const next = (order: Order): Order => ({ ...order, version: order.version + 1 });
 
-  /**
-   * The guards make it safe to ask again. While the worker still has the user, nobody else changes an order under way:
-   * so a version that has moved on by one tells that the lost commit was made.
-   */
-  async function commit(order: Order, unit: readonly Statement[]): Promise<string | null> {
+  /** Ends of which nobody has said whether they were saved with their fills: they may be yet. */
+  const unheard = new Map<OrderId, Order>();
+
+  async function untilAnswered<Answer>(ask: (tries: number) => Promise<Answer>): Promise<Answer> {
     for (let tries = 1; ; tries++)
       try {
-        const failed = await db.commit(unit);
-        if (failed !== 'version' || tries === 1) return failed;
-        return (await findOrder(db, order.id))?.version === order.version + 1 ? null : failed;
+        return await ask(tries);
       } catch (fault) {
         if (!(fault instanceof DatabaseUnavailable) || tries === MOST_TRIES) throw fault;
         await sleep(FIRST_PAUSE_MS * 2 ** tries);
       }
+  }
+
+  /** By its version, and by what is in it: a successor's first word moves the version, too. */
+  async function stands({ id, version, status, trace }: Order): Promise<boolean> {
+    const found = await findOrder(db, id);
+    return (
+      found?.version === version + 1 &&
+      found.status === status &&
+      JSON.stringify(found.trace) === JSON.stringify(trace)
+    );
+  }
+
+  /** The guards make it safe to ask again. Where the order stands as it was to be saved by then, the lost commit was made. */
+  const commit = (order: Order, unit: readonly Statement[]): Promise<string | null> =>
+    untilAnswered(async (tries) => {
+      const failed = await db.commit(unit);
+      return failed === 'version' && tries > 1 && (await stands(order)) ? null : failed;
+    });
+
+  /** What was recorded with its fill, and nobody had heard of that. */
+  async function recordedBefore({ id }: Order): Promise<Order | null> {
+    const recorded = unheard.get(id);
+    if (!recorded || !(await untilAnswered(() => stands(recorded)))) return null;
+    return saved(recorded);
   }
 
   const savingUnit = (
@@ -76,6 +97,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
   ];
 
   async function saved(order: Order): Promise<Order> {
+    unheard.delete(order.id);
     deps.onSave?.(order);
     if (hasEnded(order.status)) await deps.onEnd?.(order);
     return next(order);
@@ -119,9 +141,13 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
         commit(order, savingUnit(order, token, options, protection));
       const first = await saving(protectedAs?.id ?? null);
       const isKept = first === 'protection';
-      if ((isKept ? await saving(null) : first) !== null) return 'taken';
-      const stands = await saved(order);
-      return protectedAs && !isKept ? { ...stands, protectedAs } : stands;
+      if ((isKept ? await saving(null) : first) !== null) {
+        const before = await recordedBefore(order);
+        unheard.delete(order.id);
+        return before ?? 'taken';
+      }
+      const after = await saved(order);
+      return protectedAs && !isKept ? { ...after, protectedAs } : after;
     },
     recording(order, token, options) {
       // What protects its position may have to be found first.
@@ -129,8 +155,9 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       return {
         unit: savingUnit(order, token, options),
         async saved(isCertain) {
-          const version = isCertain ? null : (await findOrder(db, order.id))?.version;
-          return isCertain || version === order.version + 1 ? saved(order) : null;
+          if (isCertain) return saved(order);
+          unheard.set(order.id, order);
+          return recordedBefore(order);
         },
       };
     },

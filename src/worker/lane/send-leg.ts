@@ -146,10 +146,11 @@ export async function sendLeg(
   }
 }
 
-/** Its end, where that was saved with its fill. Who cannot look it up goes on as if it was not: whatever is saved next is refused then. */
+/** Its end, where that was saved with its fill. */
 async function recordedBy(recording: Recording | null, outcome: PlaceOutcome): Promise<Order | null> {
-  if (recording && outcome.outcome === 'unknown') return recording.saved(false).catch(() => null);
-  return recording && outcome.outcome === 'accepted' && outcome.isRecorded ? recording.saved(true) : null;
+  if (!recording || outcome.outcome === 'rejected') return null;
+  if (outcome.outcome === 'unknown') return recording.saved(false);
+  return outcome.isRecorded ? recording.saved(true) : null;
 }
 
 /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */
