@@ -8,8 +8,9 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { exposureOf } from '../../parts/protection/exposure.ts';
 import { plainMoney } from '../../parts/protection/money.ts';
 import { When } from '../../parts/when.tsx';
+import { COLUMNS } from './below.tsx';
 import { type Book, wordOf } from './books.ts';
-import { COLUMNS, PositionRows } from './position-rows.tsx';
+import { PositionRows } from './position-rows.tsx';
 import styles from './positions.module.css';
 
 interface BookGroupProps {
