@@ -213,8 +213,10 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trustedProxies: blockList(config.http.trustedProxies),
     checksCertificates: config.http.checksCertificates,
     connections: config.http.connections,
-    readHealth: bind(readHealth),
-    metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    service: {
+      readHealth: bind(readHealth),
+      metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    },
     counters,
     about: { version: base.version, baseUrl },
     pagesFolder: join(import.meta.dirname, '..', '..', 'web', 'dist'),
