@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as atBroker from '../app/accounts/account-broker.ts';
 import {
-  createAccount,
-  readAccount,
   regenerateSecret,
   regenerateToken,
   replaceCredentials,
   revealSecret,
-  updateAccount,
-} from '../app/accounts/accounts.ts';
+} from '../app/accounts/account-keys.ts';
+import { createAccount, readAccount, updateAccount } from '../app/accounts/accounts.ts';
 import { readCandles } from '../app/accounts/candles.ts';
 import { beginningOfDay } from '../app/accounts/day-equity.ts';
 import {
