@@ -10,6 +10,7 @@ import { plainMoney } from '../../parts/protection/money.ts';
 import { When } from '../../parts/when.tsx';
 import { COLUMNS } from './below.tsx';
 import { type Book, wordOf } from './books.ts';
+import { faultAs } from './fault.ts';
 import { PositionRows } from './position-rows.tsx';
 import styles from './positions.module.css';
 
@@ -20,8 +21,9 @@ interface BookGroupProps {
 }
 
 export function BookGroup({ book, onAlign, onReset }: BookGroupProps) {
-  const { positions, fault, isReading } = book;
+  const { account, positions, fault, isReading } = book;
   const row = wordOf(book) ? 'hatched' : '';
+  const told = faultAs(fault, account);
   return (
     <tbody>
       <GroupRow book={book} onReset={onReset} />
@@ -50,7 +52,15 @@ export function BookGroup({ book, onAlign, onReset }: BookGroupProps) {
       {fault !== null && !isReading && (
         <tr className={`${row} ${styles.fault}`}>
           <td colSpan={COLUMNS}>
-            <ProblemNote fault={fault}>
+            <ProblemNote fault={told}>
+              {told !== fault && (
+                <>
+                  <Link to="/accounts/$id" params={{ id: account.id } as never}>
+                    Enter new credentials
+                  </Link>
+                  .{' '}
+                </>
+              )}
               {book.readAt !== null && (
                 <>
                   What is shown was read at <When at={new Date(book.readAt).toISOString()} />.{' '}
