@@ -33,7 +33,10 @@ describe('what went wrong', () => {
 test('a broker that refuses the credentials is not said to be out of reach', () => {
   const title = 'The broker cannot be reached';
   const words = 'Bybit refuses the credentials: API key is invalid (10003).';
-  const away = new Problem({ title, detail: `${title}: ${words}`, code: 'broker_unavailable' }, 503);
+  const away = new Problem(
+    { title, detail: `${title}: ${words} Try again in a moment.`, code: 'broker_unavailable' },
+    503,
+  );
   const refused = problemOf(faultAs(away, { credentials_refused: true }));
   assert.deepEqual([refused.title, refused.detail], ['The broker refuses the credentials', words]);
   assert.equal(faultAs(away, { credentials_refused: false }), away);
