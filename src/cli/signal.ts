@@ -1,7 +1,7 @@
 // A test signal of a strategy, as its alert would send it: with the secret and the time. It is simulated unless somebody
 // says that it is meant.
 
-import { revealSecret } from '../app/accounts/accounts.ts';
+import { revealSecret } from '../app/accounts/account-keys.ts';
 import { revealGroupSecret } from '../app/accounts/groups.ts';
 import { accountsNamed } from '../data/accounts/accounts.ts';
 import { groupsNamed } from '../data/accounts/groups.ts';

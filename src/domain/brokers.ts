@@ -357,12 +357,13 @@ export const isRealMoney = (broker: BrokerName, environment: string): boolean =>
 
 /** As anybody may see it. */
 export const showBroker = (name: BrokerName) => {
-  const { title, environments, credentials, capabilities, margin, symbolsHelp } = BROKERS[name];
+  const { title, currency, environments, credentials, capabilities, margin, symbolsHelp } = BROKERS[name];
   const { refusesDuplicateIds, findsByClientIdMs, reduceOnly, fractionalQuantities } = capabilities;
   const { stop, moves, reserves, stopEntries, timeInForce } = capabilities;
   return {
     name,
     title,
+    currency,
     environments,
     credentials,
     capabilities: {

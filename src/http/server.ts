@@ -1,4 +1,4 @@
-// The HTTP server: one strict reading of bodies, one shape of errors, and the routes.
+// The HTTP server: what stands before every route, in its order, and the routes.
 
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -9,21 +9,16 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
-import type { Health } from '../app/operation/health.ts';
 import { Written } from '../app/reading.ts';
 import type { Counters } from '../domain/counters.ts';
 import { isGroupToken } from '../domain/groups.ts';
-import { isStorable, plainJson, readJson } from '../domain/signals/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { countAnswers } from './answer-count.ts';
 import { clientIp, hasPlatformCertificate, isForwardedByStranger } from './client-ip.ts';
 import { type ConnectionLimits, limitConnections, openLatecomers, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
-import type { RouteDoc } from './docs/route-doc.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
@@ -32,14 +27,7 @@ import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { nothingAt } from './not-found.ts';
 import { packAnswers } from './packed.ts';
 import { openPages } from './pages.ts';
-import {
-  errorsPageOf,
-  RequestInvalid,
-  sendClientError,
-  sendDenial,
-  sendFault,
-  sendInvalid,
-} from './problem.ts';
+import { errorsPageOf, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReadsOfCredential, limitReadsOfUser } from './reads-at-once.ts';
 import { logRequests } from './request-log.ts';
@@ -55,16 +43,15 @@ import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type ProtectionRoutes, protectionRoutes } from './routes/protections.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
+import { type ServiceRoutes, serviceRoutes } from './routes/service.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
 import { type SettleRoutes, settleRoutes } from './routes/settle.ts';
 import { type SignalRoutes, signalRoutes } from './routes/signals.ts';
 import { type TradesRoutes, tradesRoutes } from './routes/trades.ts';
 import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
-import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
-import { readText, type TextSchema } from './schemas/requests.ts';
 import { cookieTwice } from './session-cookies.ts';
-import { explain } from './validation.ts';
+import { readStrictly } from './strict-reading.ts';
 
 /** What every route module has at hand. */
 interface Ambient {
@@ -97,9 +84,8 @@ export interface ServerDeps {
   readonly edge: Omit<Edge, 'ipOf'> | null;
   readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf' | 'isForwardedByStranger'>;
-  readHealth(): Promise<Health>;
+  readonly service: Omit<ServiceRoutes, 'version'>;
   readonly counters: Pick<Counters, 'webhookAnswered' | 'denied'>;
-  readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
   /** Where the built dashboard lies. */
   readonly pagesFolder: string;
@@ -111,47 +97,6 @@ export interface ServerDeps {
 }
 
 const BODY_LIMIT = 64 * 1024;
-
-const HEALTH: RouteDoc = {
-  id: 'readHealth',
-  tag: 'Service',
-  summary: 'Ask whether the service can take an order',
-  answers: {
-    200: { text: 'Every part is up.', schema: HealthSchema },
-    503: {
-      text: 'A part is down.',
-      schema: HealthSchema,
-      example: { status: 'down', store: { status: 'down' }, queues: { status: 'down' } },
-    },
-  },
-};
-
-const LIVE: RouteDoc = {
-  id: 'readLiveness',
-  tag: 'Service',
-  summary: 'Ask whether this process answers',
-  description: 'It looks at nothing else, so that a part that is down does not restart what is well.',
-  answers: { 200: Live },
-};
-
-const METRICS: RouteDoc = {
-  id: 'readMetrics',
-  tag: 'Service',
-  summary: 'Read the metrics of the deployment',
-  description: "In Prometheus' text format, from admin IPs only.",
-  answers: { 200: { text: 'The metrics.', schema: Type.String() } },
-  answerType: 'text/plain',
-};
-
-/** Routes share schemas, and servers in one process share their routes': each is compiled once. */
-const validators = new WeakMap<object, ReturnType<typeof Compile>>();
-function validatorOf(schema: object): ReturnType<typeof Compile> {
-  const known = validators.get(schema);
-  if (known) return known;
-  const made = Compile(schema as never);
-  validators.set(schema, made);
-  return made;
-}
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
@@ -237,53 +182,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   logRequests(server, { log: deps.log, ipOf });
   countAnswers(server, deps.counters);
 
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => {
-      // Clients name a content type even where they send nothing.
-      if (body.length === 0) return undefined;
-      const reading = readJson(body);
-      if ('problem' in reading) throw new RequestInvalid(reading.problem);
-      if (!isStorable(reading.value))
-        throw new RequestInvalid('A string in the body contains a NUL or half a character.');
-      const json = plainJson(reading.value);
-      if (!json) throw new RequestInvalid('A number in the body has more than 15 significant digits.');
-      return json.plain;
-    },
-  );
+  readStrictly(server);
 
-  server.setValidatorCompiler(({ schema, httpPart }) => {
-    const validator = validatorOf(schema as object);
-    return (data) => {
-      // A query is text; a body has types of its own, and they must be right.
-      // No body at all is one without fields.
-      const value = httpPart === 'body' ? (data ?? {}) : readText(schema as TextSchema, data as object);
-      if (validator.Check(value)) return { value };
-      const [first] = validator.Errors(value);
-      return { error: new RequestInvalid(explain(schema as object, first, httpPart ?? 'request')) };
-    };
-  });
-
-  server.get(
-    '/health',
-    { config: { access: 'open', ignoresQuery: true, doc: HEALTH } },
-    async (_request, reply) => {
-      const health = await deps.readHealth();
-      if (health.status === 'up') return health;
-      return reply.code(503).header('retry-after', '5').send(health);
-    },
-  );
-  server.get('/health/live', { config: { access: 'open', ignoresQuery: true, doc: LIVE } }, async () => ({
-    status: 'up',
-    version: deps.about.version,
-  }));
-  server.get(
-    '/metrics',
-    { config: { access: 'admin_ip', ignoresQuery: true, doc: METRICS } },
-    async (_request, reply) => reply.type(deps.metrics.type).send(await deps.metrics.read()),
-  );
+  serviceRoutes(server, { ...deps.service, version: deps.about.version });
   docsRoutes(server, deps.about);
   server.register(async (scope) =>
     webhookRoutes(scope, {

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as atBroker from '../app/accounts/account-broker.ts';
 import {
-  createAccount,
-  readAccount,
   regenerateSecret,
   regenerateToken,
   replaceCredentials,
   revealSecret,
-  updateAccount,
-} from '../app/accounts/accounts.ts';
+} from '../app/accounts/account-keys.ts';
+import { createAccount, readAccount, updateAccount } from '../app/accounts/accounts.ts';
 import { readCandles } from '../app/accounts/candles.ts';
 import { beginningOfDay } from '../app/accounts/day-equity.ts';
 import {
@@ -213,8 +211,10 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trustedProxies: blockList(config.http.trustedProxies),
     checksCertificates: config.http.checksCertificates,
     connections: config.http.connections,
-    readHealth: bind(readHealth),
-    metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    service: {
+      readHealth: bind(readHealth),
+      metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    },
     counters,
     about: { version: base.version, baseUrl },
     pagesFolder: join(import.meta.dirname, '..', '..', 'web', 'dist'),

@@ -445,6 +445,7 @@ describe('open to everybody', () => {
     assert.deepEqual(paper, {
       name: 'paper',
       title: 'Paper',
+      currency: 'USD',
       environments: ['live'],
       credentials: [],
       capabilities: {

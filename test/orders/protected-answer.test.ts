@@ -96,3 +96,21 @@ test('once a protected position is closed, the next entry is told of its own wit
     [],
   );
 });
+
+test('an entry that rests tells its stop and its targets where they were asked for as prices; a distance counts from its fill', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 65_000 } } });
+  const rests = async (asked: object) => {
+    const { body } = await world.send(trader, { limit_price: 60_000, ...asked });
+    assert.equal(body.status, 'placed');
+    const { id, state, stop_loss, take_profit } = body.protection ?? {};
+    assert.deepEqual([id, state], [null, 'armed']);
+    return { stop_loss, take_profit };
+  };
+  const target = { price: 70_000, percent: 100, quantity: 0, filled: 0 };
+  assert.deepEqual(await rests({ stop_loss: 58_000, take_profit: 70_000 }), {
+    stop_loss: 58_000,
+    take_profit: [target],
+  });
+  assert.deepEqual(await rests({ stop_loss: '2%', take_profit: '5%' }), { stop_loss: null, take_profit: [] });
+});

@@ -3,18 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { PLACES } from '../../web/parts/places.ts';
 import { goTo, logIn, onStage } from './stage.ts';
 
-const OTHERS = [
-  ['Signals', '/signals'],
-  ['Positions', '/positions'],
-  ['Accounts', '/accounts'],
-  ['Performance', '/performance'],
-  ['Check', '/check'],
-  ['Notifications', '/notifications'],
-  ['Security', '/security'],
-  ['Operation', '/operation'],
-] as const;
+const [HOME, ...OTHERS] = PLACES;
 
 /** Each page's code has come, though only one page was opened. */
 const isHere = (page: Page, name: string) =>
@@ -37,10 +29,10 @@ await onStage('while the service is away', async ({ stage, visitor, page, open }
     await logIn(page, stage);
     await visitor.settled();
     await page.evaluate(KEEP);
-    for (const [, path] of OTHERS) await isHere(page, path.slice(1));
+    for (const { to } of OTHERS) await isHere(page, to.slice(1));
     await stage.stop();
     await page.getByText(/^not live since/).waitFor();
-    for (const [name, path] of [...OTHERS, ['Today', '/'] as const]) {
+    for (const { name, to: path } of [...OTHERS, HOME].filter((place) => place !== undefined)) {
       await goTo(page, name);
       await page.waitForURL(stage.url + path);
       await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();

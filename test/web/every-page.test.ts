@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { FOR_ALL, PLACES } from '../../web/parts/places.ts';
 import {
   type Account,
   assertClean,
@@ -110,8 +111,7 @@ const OPEN_KEYS = async (page: Page) => {
 };
 
 const inside = (ids: Awaited<ReturnType<typeof fillStage>>): Readonly<Record<string, Place>> => ({
-  Today: { path: '/' },
-  Signals: { path: '/signals' },
+  ...Object.fromEntries(PLACES.map(({ name, to }) => [name, { path: to }])),
   'Signals, searched': { path: '/signals?search=BTC' },
   'the story of a reversal': { path: `/signals/${ids.reversal}` },
   'the story of a refusal': { path: `/signals/${ids.refusal}` },
@@ -119,16 +119,8 @@ const inside = (ids: Awaited<ReturnType<typeof fillStage>>): Readonly<Record<str
   'the story of an order whose answer was lost': { path: `/orders/${ids.lost}` },
   'the story of an order that was rejected': { path: `/orders/${ids.rejected}` },
   'a story that there is not': { path: `/signals/${crypto.randomUUID()}`, isMissing: true },
-  Positions: { path: '/positions' },
-  Trades: { path: '/trades' },
   'a trade that there is not': { path: `/trades/${crypto.randomUUID()}`, isMissing: true },
-  Performance: { path: '/performance' },
-  Accounts: { path: '/accounts' },
   'an account': { path: `/accounts/${ids.halted}` },
-  Check: { path: '/check' },
-  Security: { path: '/security' },
-  Notifications: { path: '/notifications' },
-  Operation: { path: '/operation' },
   'the trade drawer': { path: '/positions', open: planOrder },
   'the halt dialog': { path: '/positions', open: OPEN_HALT },
   'the dialog of an Align': { path: '/positions', open: press(/to align…$/) },
@@ -148,18 +140,6 @@ const OUTSIDE: Readonly<Record<string, Place>> = {
   'an address to confirm': { path: '/verify-email?token=none' },
   terms: { path: '/terms' },
 };
-const EMPTY = [
-  '/',
-  '/signals',
-  '/positions',
-  '/trades',
-  '/performance',
-  '/accounts',
-  '/check',
-  '/security',
-  '/notifications',
-];
-
 const MISSING = /the server responded with a status of 404/;
 
 await onStage('every page', async ({ stage, browser, visitor: trader, page, open }) => {
@@ -205,5 +185,5 @@ await onStage('every page', async ({ stage, browser, visitor: trader, page, open
     await stranger.page.goto(`${stage.url}/register`);
     await register(stranger.page, stage, 'new@example.com');
   });
-  for (const path of EMPTY) test(`${path} with nothing on it`, () => inspect(stranger, { path }));
+  for (const { to: path } of FOR_ALL) test(`${path} with nothing on it`, () => inspect(stranger, { path }));
 });

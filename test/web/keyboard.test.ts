@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { PLACES } from '../../web/parts/places.ts';
 import { assertClean, chord, onStage } from './stage.ts';
 
 /**
@@ -34,18 +35,7 @@ const UNREACHED = `${CONTROLS}
   .map((element) => element.outerHTML.slice(0, 120))`;
 
 const PAGES = [
-  ...[
-    '/',
-    '/signals',
-    '/positions',
-    '/trades',
-    '/performance',
-    '/accounts',
-    '/check',
-    '/security',
-    '/operation',
-    '/notifications',
-  ],
+  ...PLACES.map(({ to }) => to),
   ...[
     '/welcome',
     '/register',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Route } from 'playwright-core';
+import { PLACES } from '../../web/parts/places.ts';
 import { LONGEST_MS } from '../../web/parts/together.ts';
 import { logIn, onStage } from './stage.ts';
 
@@ -11,19 +12,7 @@ import { logIn, onStage } from './stage.ts';
 const MOST = 0.05;
 const SLOWEST_MS = 400;
 const WIDTHS = [390, 768, 1280];
-const PAGES = [
-  '/',
-  '/signals',
-  '/positions',
-  '/trades',
-  '/performance',
-  '/accounts',
-  '/groups',
-  '/check',
-  '/notifications',
-  '/security',
-  '/operation',
-];
+const PAGES = PLACES.map(({ to }) => to);
 
 /** Whoever waits no longer shows what is there: how slow this machine is must not count. */
 const WAIT_ON = `

@@ -159,6 +159,23 @@ describe('The drawing', () => {
       ['stop 66,340', 'entry 65,020', 'price 64,800'],
     );
   });
+  test('fills of one moment that were asked for at one price have one diamond', () => {
+    const twice = { ...charted, numbered: numbered([bought, { ...bought, quantity: 0.1 }], []) };
+    assert.equal(draw(twice, 1200, 380).asked.length, 1);
+  });
+  test('no candle lies under the prices of the scale, where there is room for both', () => {
+    const first = {
+      at: new Date(span.from).toISOString(),
+      open: 64_900,
+      high: 65_050,
+      low: 64_850,
+      close: 65_000,
+    };
+    const leftOf = (room: number) =>
+      Number(/^M([\d.]+)/.exec(draw({ ...charted, candles: [first] }, room, 380).rose)?.[1]);
+    assert.ok(leftOf(1200) >= '65,000'.length * 6.2);
+    assert.ok(leftOf(320) < 20, 'a phone has none');
+  });
   test('a target that is far away does not make everything else flat', () => {
     assert.deepEqual(
       drawn.targets.map(({ text }) => text),

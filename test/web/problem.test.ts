@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isRefusal, Problem, problemOf, reached, Unreachable } from '../../web/api/problem.ts';
+import { faultAs } from '../../web/pages/positions/fault.ts';
 
 describe('what went wrong', () => {
   test('is the network where fetch itself threw, and a fault of the page anywhere else', async () => {
@@ -27,4 +28,18 @@ describe('what went wrong', () => {
     assert.equal(isRefusal(new Problem({}, 503)), false);
     assert.equal(isRefusal(new Problem({}, 409)), true);
   });
+});
+
+test('a broker that refuses the credentials is not said to be out of reach', () => {
+  const title = 'The broker cannot be reached';
+  const words = 'Bybit refuses the credentials: API key is invalid (10003).';
+  const away = new Problem(
+    { title, detail: `${title}: ${words} Try again in a moment.`, code: 'broker_unavailable' },
+    503,
+  );
+  const refused = problemOf(faultAs(away, { credentials_refused: true }));
+  assert.deepEqual([refused.title, refused.detail], ['The broker refuses the credentials', words]);
+  assert.equal(faultAs(away, { credentials_refused: false }), away);
+  const ours = new Problem({ title: 'The database is unavailable', code: 'database_unavailable' }, 503);
+  assert.equal(faultAs(ours, { credentials_refused: true }), ours, 'that has nothing to do with it');
 });

@@ -350,11 +350,11 @@ test('an error has its way on, and the market its next opening', () => {
 
 test('what the broker said is told leg by leg, and nothing that it did not say', () => {
   const said = (of: Order, look: string | null = null) =>
-    brokerWords(of, look).map(({ about, said: words }) => `${about}: ${words}`);
+    brokerWords(of, look, 'USDT').map(({ about, said: words }) => `${about}: ${words}`);
   assert.deepEqual(said(order({ legs: [] })), []);
   assert.deepEqual(said(order({ legs: [{ ...EXIT, broker_ref: '7c1d', fee: 5.3 }, ENTRY] })), [
     'exit, acknowledged: 7c1d',
-    'exit, filled: 0.1 at 96,418.3, fee 5.3',
+    'exit, filled: 0.1 at 96,418.3, fee 5.3 USDT',
     'entry, acknowledged: no reference given',
     'entry, filled: 0.2 at 96,418',
   ]);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PLACES } from '../../web/parts/places.ts';
 import { logIn, onStage, sideways } from './stage.ts';
 
 /** Each side of where a layout changes, and where people are. */
@@ -34,17 +35,8 @@ await onStage('at every width', async ({ stage, page, open }) => {
   await logIn(page, stage);
 
   const paths = [
-    ...[
-      '/',
-      '/signals',
-      '/positions',
-      '/trades',
-      '/performance',
-      '/accounts',
-      `/accounts/${long.id}`,
-      '/groups',
-    ],
-    ...[`/groups/${group.id}`, '/check', '/security', '/notifications', '/operation'],
+    ...PLACES.map(({ to }) => to),
+    ...[`/accounts/${long.id}`, `/groups/${group.id}`],
     ...items.map(({ order_id }) => `/orders/${order_id}`),
     ...items.slice(-1).map(({ order_id }) => `/trades/${order_id}`),
   ];

@@ -1924,6 +1924,7 @@ export interface components { schemas: { "Account": { "id": string;
 "available": number; };
 "Broker": { "name": "paper" | "binance" | "bybit" | "okx" | "gate" | "bitget" | "alpaca" | "shioaji";
 "title": string;
+"currency": string;
 "environments": (string)[];
 "credentials": (components['schemas']["CredentialField"])[];
 "capabilities": components['schemas']["Capabilities"];

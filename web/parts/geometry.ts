@@ -10,7 +10,7 @@ export interface Scale {
 }
 
 const isNumber = (value: number | null): value is number => value !== null && Number.isFinite(value);
-/** Enough for a screen, and no rest of a binary fraction. */
+/** In pixels or percent: enough for a screen, and no rest of a binary fraction. */
 const px = (value: number): number => Math.round(value * 10) / 10;
 
 /** 1, 2 or 5 times a power of ten: the smallest that makes at most so many steps. */
@@ -200,4 +200,25 @@ export function namedDays({ count, step }: Columns, room: number): number[] {
   const named = [];
   for (let index = count - 1; index >= 0; index -= every) named.unshift(index);
   return named;
+}
+
+/** In percent of its cell. */
+export interface AmountBar {
+  readonly zero: number;
+  readonly left: number;
+  readonly width: number;
+}
+
+/** Beside each other's figures, from a zero that all of them share; none where nothing was earned or lost. */
+export function amountBars(amounts: readonly number[]): (AmountBar | null)[] {
+  const low = Math.min(0, ...amounts);
+  const high = Math.max(0, ...amounts);
+  const width = high - low;
+  if (width === 0) return amounts.map(() => null);
+  const percent = (amount: number) => px(((amount - low) / width) * 100);
+  const zero = percent(0);
+  return amounts.map((amount) => {
+    const end = percent(amount);
+    return { zero, left: Math.min(zero, end), width: px(Math.abs(end - zero)) };
+  });
 }

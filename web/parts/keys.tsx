@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { Dialog } from './dialog.tsx';
 import { useOver } from './over.tsx';
-import { usePlaces } from './places.ts';
+import { usePlaces } from './use-places.ts';
 
 /** How long `g` waits. */
 const SECOND_KEY_MS = 1_500;

@@ -11,8 +11,9 @@ import { Mark } from './marks.tsx';
 import styles from './masthead.module.css';
 import { MoreButton, MorePages } from './more-pages.tsx';
 import { useOver } from './over.tsx';
-import { type Place, usePlaces, useWhere } from './places.ts';
+import type { Place } from './places.ts';
 import { Search, type Seeking } from './search.tsx';
+import { usePlaces, useWhere } from './use-places.ts';
 import { clockTime } from './when.tsx';
 
 /** As words at every width above a phone's; the next one from 1,024 px on, all from 1,700 px on. The rest is under More. */

@@ -3,6 +3,10 @@
 import { BROKERS, type BrokerName } from '../../domain/brokers.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 
+/** A setting as it was given cannot be read. */
+export const unreadableSetting = ({ problems }: { readonly problems: readonly string[] }): Denial =>
+  deny('request_invalid', { detail: problems.join(' ') });
+
 export const noEnvironment = (broker: BrokerName): Denial =>
   deny('request_invalid', {
     detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,

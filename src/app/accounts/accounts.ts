@@ -8,7 +8,6 @@ import {
   findAccount,
   insertAccount,
   listAccounts,
-  storeCredentials,
 } from '../../data/accounts/accounts.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { roomFor } from '../../data/identity/room.ts';
@@ -23,7 +22,6 @@ import {
 import { type Decimal, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
-import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
 import { type AccountId, isUuid, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import {
   hasSamePrices,
@@ -34,7 +32,7 @@ import {
 } from '../../domain/paper-settings.ts';
 import type { TriggerBy, Unprotected } from '../../domain/protection/settings.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
-import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
+import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { MOST_CHARACTERS, onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
@@ -45,6 +43,7 @@ import {
   noMarginMode,
   notPaper,
   tooManySymbols,
+  unreadableSetting,
 } from './account-refusals.ts';
 import { keptDefaults } from './protection-defaults.ts';
 import { type RoomDeps, roomOfUser } from './room.ts';
@@ -167,8 +166,8 @@ export async function createAccount(
   if (fields.allowedSymbols.length > MOST_SYMBOLS) return tooManySymbols();
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
   const guards = mergeGuards({}, fields.guards ?? {});
-  if ('problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });
-  if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
+  if ('problems' in guards) return unreadableSetting(guards);
+  if (paper && 'problems' in paper) return unreadableSetting(paper);
   if (!paper && fields.paper !== undefined) return notPaper();
   const environment = environmentOf(broker, fields.environment);
   if (environment === null) return noEnvironment(broker);
@@ -260,7 +259,7 @@ export async function updateAccount(
       return noMarginMode(account.brokerName);
     const unit: Statement[] = [];
     const guards = guardsPatch === undefined ? null : mergeGuards(account.guards, guardsPatch);
-    if (guards && 'problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });
+    if (guards && 'problems' in guards) return unreadableSetting(guards);
     if (guards) unit.push(accountStands(account), changeAccount(account.id, guards));
     // Another number on the same day counts from where the one before did.
     const isNew = account.guards.max_daily_loss === undefined;
@@ -307,65 +306,13 @@ function mergedPaper(account: Account, patch: unknown) {
   if (account.brokerName !== 'paper') return notPaper();
   const before = paperOf(account);
   const merged = mergePaperSettings(before, patch);
-  if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
+  if ('problems' in merged) return unreadableSetting(merged);
   return { before, after: merged.settings };
 }
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 export const asShown = (field: string): string =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** The old one stops at once. */
-export async function regenerateSecret(
-  deps: AccountDeps & { readonly secrets: SecretBox },
-  owner: Owner,
-  id: string,
-): Promise<WithSecret | Denial> {
-  const secret = randomToken();
-  const shown = await changeOwn(deps, owner, id, 'webhook_secret_regenerated', (account) =>
-    changeAccount(account, {
-      webhookSecret: deps.secrets.seal(secret, account),
-      madeAt: timestamp(deps.clock.now()),
-    }),
-  );
-  return isDenial(shown) ? shown : { ...shown, webhook_secret: secret };
-}
-
-/** The old one, and with it the old URL, stops at once. */
-export function regenerateToken(deps: AccountDeps, owner: Owner, id: string): Promise<ShownAccount | Denial> {
-  return changeOwn(deps, owner, id, 'webhook_token_regenerated', (account) =>
-    changeAccount(account, { webhookToken: randomToken(), madeAt: timestamp(deps.clock.now()) }),
-  );
-}
-
-export async function revealSecret(
-  deps: Pick<AccountDeps, 'db' | 'clock'> & { readonly secrets: SecretBox },
-  owner: Owner,
-  id: string,
-): Promise<{ readonly webhook_secret: string } | Denial> {
-  const account = await ownAccount(deps, owner.id, id);
-  if (isDenial(account)) return account;
-  // First the entry, then the secret: nobody sees it without a trace.
-  await writeAudit(deps, owner.context, {
-    userId: owner.id,
-    action: 'webhook_secret_shown',
-    failure: null,
-    resource: { type: 'account', id: account.id },
-  });
-  return { webhook_secret: deps.secrets.open(account.webhookSecret, account.id) };
-}
-
-/** Stored as it came: whether the broker takes what is inside, only a worker can find out. */
-export async function replaceCredentials(
-  deps: AccountDeps & { readonly sealingKey: SealingKey },
-  owner: Owner,
-  id: string,
-  sealed: string,
-): Promise<ShownAccount | Denial> {
-  const problem = sealProblem(sealed, deps.sealingKey);
-  if (problem !== null) return deny('credentials_invalid', { detail: problem });
-  return changeOwn(deps, owner, id, 'credentials_stored', (account) => storeCredentials(account, sealed));
-}
 
 /** One change of an own account, with its entry, in one unit; the account as it is afterwards. */
 export async function changeOwn(

@@ -14,10 +14,11 @@ import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type GivenMember, type Group, groupToken, MOST_GROUPS, readMembers } from '../../domain/groups.ts';
 import { type GroupId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
-import { audit, writeAudit } from '../audit/audit.ts';
+import { audit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
+import { shownSecret } from './account-keys.ts';
 import { type AccountDeps, asShown, type Owner } from './accounts.ts';
 
 export type ShownGroup = ReturnType<typeof showGroup>;
@@ -174,14 +175,8 @@ export async function revealGroupSecret(
 ): Promise<{ readonly webhook_secret: string } | Denial> {
   const group = await ownGroup(deps, owner.id, id);
   if (isDenial(group)) return group;
-  // First the entry, then the secret: nobody sees it without a trace.
-  await writeAudit(deps, owner.context, {
-    userId: owner.id,
-    action: 'group_secret_shown',
-    failure: null,
-    resource: { type: 'group', id: group.id },
-  });
-  return { webhook_secret: deps.secrets.open(group.webhookSecret, group.id) };
+  const { webhookSecret } = group;
+  return shownSecret(deps, owner, 'group_secret_shown', { type: 'group', id: group.id, webhookSecret });
 }
 
 /** By comparing and setting: of two who change it at once, both are heard, one after the other. */

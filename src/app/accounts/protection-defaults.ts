@@ -5,11 +5,12 @@ import { BROKERS, type BrokerName } from '../../domain/brokers.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { whyUnsupported } from '../../domain/protection/ability.ts';
 import { defaultsJson, readDefaults } from '../../domain/protection/defaults.ts';
+import { unreadableSetting } from './account-refusals.ts';
 
 /** null: none. */
 export function keptDefaults(broker: BrokerName, given: unknown): { readonly kept: object | null } | Denial {
   const read = readDefaults(given);
-  if ('problems' in read) return deny('request_invalid', { detail: read.problems.join(' ') });
+  if ('problems' in read) return unreadableSetting(read);
   const { title, capabilities } = BROKERS[broker];
   for (const [symbol, wish] of Object.entries(read.defaults)) {
     const why = whyUnsupported(wish, { title, capabilities, quantity: null });

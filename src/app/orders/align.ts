@@ -11,7 +11,7 @@ import { dayOf } from '../../domain/orders/entitlement.ts';
 import { NO_NOTES } from '../../domain/orders/order.ts';
 import { planOrder } from '../../domain/orders/position.ts';
 import { sizingOf } from '../../domain/orders/sizing.ts';
-import { alignment, type Mapping, reduction } from '../../domain/signals/signal.ts';
+import { alignment, type Mapping, reduction } from '../../domain/signals/mapping.ts';
 import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';

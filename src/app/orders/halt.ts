@@ -5,11 +5,11 @@
 import { type Account, changeAccount } from '../../data/accounts/accounts.ts';
 import { findOrder } from '../../data/orders/orders.ts';
 import { lookAtResting, restingOf } from '../../data/orders/resting.ts';
-import { absolute, type Decimal, negate, sign, toNumber } from '../../domain/decimal.ts';
+import { absolute, type Decimal, sign, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
-import { positionAfter } from '../../domain/orders/position.ts';
+import { positionAfter, signed } from '../../domain/orders/position.ts';
 import { openEntry } from '../../domain/orders/resting.ts';
 import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
 import type { Work } from '../../worker/host/mailbox.ts';
@@ -145,7 +145,7 @@ async function stillResting({ db, log }: HaltDeps, account: AccountId): Promise<
     return orders.flatMap((order) => {
       const leg = order.simulation ? undefined : openEntry(order);
       if (!leg) return [];
-      const quantity = leg.side === 'sell' ? negate(leg.quantity) : leg.quantity;
+      const quantity = signed(leg.side, leg.quantity);
       const at = { symbol: leg.instrument ?? order.symbol, quantity };
       return [
         leftOf(

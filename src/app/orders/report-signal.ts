@@ -9,7 +9,7 @@ import type { Group } from '../../domain/groups.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import type { Mapping } from '../../domain/signals/signal.ts';
+import type { Mapping } from '../../domain/signals/mapping.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Addressed } from './door.ts';
 import { type Ended, type MemberOutcome, refusedEntries } from './group-signal.ts';

@@ -12,7 +12,8 @@ import { newestOrder, symbolsSince, symbolsUnderWay } from '../../data/orders/un
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import type { Mapping, Signal } from '../../domain/signals/signal.ts';
+import type { Mapping } from '../../domain/signals/mapping.ts';
+import type { Signal } from '../../domain/signals/signal.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
 import { towards } from './align.ts';

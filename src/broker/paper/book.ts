@@ -18,6 +18,7 @@ import {
 } from '../../domain/decimal.ts';
 import { FLAT, net } from '../../domain/money/average-cost.ts';
 import type { Side } from '../../domain/orders/order.ts';
+import { signed } from '../../domain/orders/position.ts';
 import { type Balance, type Position, type Quote, TRADABLE } from '../broker.ts';
 import type { Book, Holding, PaperOrder, PaperStop } from './ledger.ts';
 import { findListing, type Listing, listingAbroad } from './market.ts';
@@ -104,9 +105,8 @@ export interface Fill {
 
 /** The book after a fill: netted, with what it earned or lost and its fee in the profit. */
 export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
-  const signed = fill.side === 'buy' ? fill.quantity : negate(fill.quantity);
   const { holding, realised } = net(book.holdings[listing.symbol] ?? FLAT, {
-    quantity: signed,
+    quantity: signed(fill.side, fill.quantity),
     price: fill.price,
     unitValue: unitValue(listing),
   });

@@ -4,6 +4,7 @@
 import { absolute, type Decimal, multiply, negate, ONE, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import type { Timestamp } from '../ids.ts';
 import type { Leg, Order } from '../orders/order.ts';
+import { signed } from '../orders/position.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
 
@@ -147,7 +148,7 @@ function fillsOf(order: CountedOrder): Fill[] {
       at: seen < order.submittedAt ? order.submittedAt : seen,
       order,
       leg,
-      quantity: side === 'buy' ? fillQuantity : negate(fillQuantity),
+      quantity: signed(side, fillQuantity),
       price: fillPrice,
       isFirst: index === 0,
     };

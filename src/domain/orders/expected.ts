@@ -9,10 +9,10 @@
 // The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved, each with
 // the position that it was planned on and how much of the legs that were open then is in that.
 
-import { add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
+import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
 import { type Leg, mainLeg, type Order } from './order.ts';
-import { positionAfter } from './position.ts';
+import { positionAfter, signed } from './position.ts';
 
 export interface Known {
   readonly quantity: Decimal;
@@ -70,7 +70,7 @@ export function withFill(known: Known, leg: Filled, at: number): Known {
   const more = subtract(filledOf(leg), known.counted.get(leg.clientOrderId) ?? ZERO);
   if (sign(more) <= 0) return known;
   return {
-    quantity: add(known.quantity, leg.side === 'buy' ? more : negate(more)),
+    quantity: add(known.quantity, signed(leg.side, more)),
     tradedAt: Math.max(at, known.tradedAt ?? at),
     counted: new Map(known.counted).set(leg.clientOrderId, filledOf(leg)),
   };
@@ -150,8 +150,7 @@ export function heldAfter(orders: readonly Order[]): Map<string, Decimal> {
     const since = Object.entries(order.counted ?? {}).map(([id, was]) => {
       const leg = legs.get(id as ClientOrderId);
       const more = leg ? subtract(filledOf(leg), was) : ZERO;
-      if (sign(more) <= 0) return ZERO;
-      return leg?.side === 'sell' ? negate(more) : more;
+      return leg && sign(more) > 0 ? signed(leg.side, more) : ZERO;
     });
     const after = since.reduce(add, positionAfter(order) ?? ZERO);
     if (side === undefined || sign(after) === -side) held.set(instrument, after);

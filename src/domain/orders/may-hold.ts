@@ -3,6 +3,7 @@
 
 import { add, type Decimal, negate, subtract, ZERO } from '../decimal.ts';
 import { isOpenLeg, type Order } from './order.ts';
+import { signed } from './position.ts';
 
 type Undecided = Pick<Order, 'legs' | 'positionBefore'>;
 
@@ -22,7 +23,7 @@ function changeBy(order: Undecided, read: Decimal): Decimal {
   const leg = order.legs.find(isOpenLeg);
   if (!leg) return ZERO;
   const rest = subtract(leg.quantity, leg.fillQuantity ?? ZERO);
-  const by = leg.side === 'buy' ? rest : negate(rest);
+  const by = signed(leg.side, rest);
   const { positionBefore: before } = order;
   // The broker's position may have it in it already: then it is the other way that may be.
   return before !== null && add(before, by) === read ? negate(by) : by;

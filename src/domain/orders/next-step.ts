@@ -64,9 +64,10 @@ import { heldToPlanOn, onWhatStands, plan } from './planning.ts';
 import { type Holding, heldInAll, heldOn, positionAfter, shortOfTarget } from './position.ts';
 import { mayRest } from './priced.ts';
 import { sizedBy } from './sized-order.ts';
-import { end, type Facts, type Rules, type Step } from './step.ts';
+import { end, type Facts, type Rules, refuse, type Step } from './step.ts';
 import {
   clearTheWay,
+  instrumentOr,
   isAgreed,
   longPause,
   lookAtOthersAgain,
@@ -111,19 +112,17 @@ function closeElsewhere(order: Order, facts: Facts, rules: Rules): Step | null {
 
 /** Nothing of it is open: whatever was planned before is planned anew, on the position as it is now. */
 function begin(accepted: Order, facts: Facts, rules: Rules): Step {
-  const { now, able, instrument, position } = facts;
+  const { now, able, position } = facts;
   let order = accepted;
-  if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
-  if (order.notes.stoppedOut && !isExit(order)) return end(stopped(order, 'rejected', stoppedOut(order)));
+  if (order.notes.superseded) return refuse(order, superseded(order));
+  if (order.notes.stoppedOut && !isExit(order)) return refuse(order, stoppedOut(order));
   if (isLate(order, now)) return end(atDeadline(order, facts));
-  const busy = unlessBusy(order, facts);
-  if (busy) return busy;
-  if (instrument === null) return { do: 'resolve the symbol' };
-  if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
+  const instrument = instrumentOr(order, facts, 'rejected');
+  if (typeof instrument !== 'string') return instrument;
   const isSized = order.sizing?.units !== null;
   if (!able.fractionalQuantities && isSized && !isExit(order) && !isWhole(amountOf(order)))
-    return end(stopped(order, 'rejected', wholeOnly(order)));
-  if (facts.wrongPrice) return end(stopped(order, 'rejected', facts.wrongPrice));
+    return refuse(order, wholeOnly(order));
+  if (facts.wrongPrice) return refuse(order, facts.wrongPrice);
   const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
   const clearing = clearTheWay(order, facts);
@@ -134,9 +133,9 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (held === null) return readAgain(facts, rules);
   if (!isSized) {
     // What it would lose cannot be counted to a stop that cannot stand.
-    if (facts.wrong && !order.intent.target) return end(stopped(order, 'rejected', facts.wrong));
+    if (facts.wrong && !order.intent.target) return refuse(order, facts.wrong);
     const computed = sizedBy(order, held, facts.market);
-    if ('code' in computed) return end(stopped(order, 'rejected', computed));
+    if ('code' in computed) return refuse(order, computed);
     order = computed;
   }
   const all = plan(order, held, instrument, facts, rules);
@@ -154,15 +153,14 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') return end(staysOut(order, facts.now));
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
-    return end(stopped(order, 'rejected', facts.wrong));
+    return refuse(order, facts.wrong);
   // What is held is whole: only a part of it may not be.
-  if (!able.fractionalQuantities && !isWhole(next.quantity))
-    return end(stopped(order, 'rejected', wholeOnly(order)));
+  if (!able.fractionalQuantities && !isWhole(next.quantity)) return refuse(order, wholeOnly(order));
   const doubt = able.reduceOnly || next.leg === 'entry' ? undefined : closeInDoubt(held, facts, rules);
   if (!doubt) return sendGuarded(planned, next, facts, rules);
   return patienceOf(planned).waitsForRest && isExit(order)
     ? lookAtOthersAgain(facts, rules)
-    : end(stopped(order, 'rejected', undecided(order, doubt)));
+    : refuse(order, undecided(order, doubt));
 }
 
 /** It opens what its strategy says that it holds already. What it has closed itself is not all that is gone. */
@@ -227,17 +225,17 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   } else {
     // What is under way of our own decides where the position will stand.
     const pending = planned.intent.target && pendingLeg(facts, rules);
-    if (pending) return end(stopped(planned, 'rejected', stillPending(planned, pending)));
+    if (pending) return refuse(planned, stillPending(planned, pending));
   }
   const short = shortOfTarget(planned);
-  if (short) return end(stopped(planned, 'rejected', short));
+  if (short) return refuse(planned, short);
   // It stands where it is to stand.
   if (planned.intent.target) return end(moveTo(planned, 'done'));
   const open = others.find(({ leg }) => isOpenLeg(leg));
   // What its protection has closed needs no exit any more.
   if (!open && isExit(planned) && facts.closedBy === null) return { do: 'ask who closed it' };
   if (facts.closedBy === 'protection') return end(moveTo(planned, 'done'));
-  return end(stopped(planned, 'rejected', open ? nothingToTake(planned, open) : nothingHeld(planned)));
+  return refuse(planned, open ? nothingToTake(planned, open) : nothingHeld(planned));
 }
 
 /** The deadline has come, and says what was in the way. */
@@ -329,13 +327,11 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
   if (!close) return sendNext(order, entry, facts, rules);
   // It never arrived, or the broker found nothing to close: the position says which, and whether the entry is due all the same.
   const error = order.exitError ?? nothingHeld(order);
-  if (close.status === 'rejected' && !isDoubtful(error)) return end(stopped(order, 'rejected', error));
+  if (close.status === 'rejected' && !isDoubtful(error)) return refuse(order, error);
   if (isLate(order, facts.now)) return end(late(order));
-  const busy = unlessBusy(order, facts);
-  if (busy) return busy;
-  const { instrument, position } = facts;
-  if (instrument === null) return { do: 'resolve the symbol' };
-  if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
+  const instrument = instrumentOr(order, facts, 'failed');
+  if (typeof instrument !== 'string') return instrument;
+  const { position } = facts;
   if (position === null) return { do: 'read the position', ...afterRefusals(order) };
   if (!isAgreed(facts)) return readAgain(facts, rules);
   const [against, along] = close.side === 'buy' ? (['short', 'long'] as const) : (['long', 'short'] as const);
@@ -351,13 +347,11 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
 }
 
 function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
-  const { now, instrument, isSameLogin } = facts;
+  const { now, isSameLogin } = facts;
   if (isLate(order, now)) return end(late(order));
   if (!isSameLogin) return end(stopped(order, 'failed', otherLogin(order)));
-  const busy = unlessBusy(order, facts);
-  if (busy) return busy;
-  if (instrument === null) return { do: 'resolve the symbol' };
-  if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
+  const instrument = instrumentOr(order, facts, 'failed');
+  if (typeof instrument !== 'string') return instrument;
   // Opened is what the symbol means now, whichever month was closed.
   const legs = order.legs.map((each) => (each === leg ? { ...each, instrument } : each));
   return sendGuarded({ ...order, legs }, leg, facts, rules);
@@ -376,9 +370,7 @@ function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   if (!isJudged) return { do: 'judge the guards', order, positionAfter };
   const judged = { ...order, guards: guards.verdicts };
   const refusal = guardRefusal(guards.verdicts);
-  return refusal
-    ? end(stopped(judged, 'rejected', refusal))
-    : { do: 'send', order: judged, leg: key, again: false };
+  return refusal ? refuse(judged, refusal) : { do: 'send', order: judged, leg: key, again: false };
 }
 
 /**

@@ -4,7 +4,7 @@
 import { absolute, add, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import { millis, type OrderId } from '../ids.ts';
 import { isOpenLeg, type Leg, mainLeg, type Order, type OrderIntent } from './order.ts';
-import { type Holding, plannedPosition, sideTowards } from './position.ts';
+import { type Holding, plannedPosition, sideTowards, signed } from './position.ts';
 
 /** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
 export interface OtherLeg {
@@ -160,5 +160,5 @@ export function furthestPosition(order: Order, { others, now }: Beside, giving: 
   const more = unfilled(
     others.filter(({ leg }) => leg.leg === 'entry' && leg.side === side && isPending(leg, now, giving)),
   );
-  return add(plannedPosition(order), side === 'sell' ? negate(more) : more);
+  return add(plannedPosition(order), side ? signed(side, more) : more);
 }

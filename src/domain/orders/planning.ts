@@ -1,7 +1,7 @@
 // What to plan: what is held, less what other orders of ours take already, becomes the legs that are to be sent. What was sent
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
-import { absolute, add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
+import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees, countedIn } from './expected.ts';
 import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
 import {
@@ -13,7 +13,7 @@ import {
   withoutOpening,
 } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
-import { type Holding, heldInAll, planOrder } from './position.ts';
+import { filledBy, type Holding, heldInAll, planOrder, signed } from './position.ts';
 import type { Facts, Held, Rules } from './step.ts';
 
 /** What an order is planned on; null: it is not known yet what is held, and nothing can be sent on the doubt. */
@@ -85,7 +85,7 @@ export function plan(
 /** So that what it says was held before, with its own fills, is what is held now; by our own fills, where the broker's word is another. */
 export const onWhatStands = (order: Order, facts: Facts, { lagMs }: Pick<Rules, 'lagMs'>): Order => ({
   ...order,
-  positionBefore: subtract(standing(facts), signedFillsOf(order.legs)),
+  positionBefore: subtract(standing(facts), filledBy(order.legs)),
   counted: facts.others.length > 0 ? countedOf(facts, lagMs) : undefined,
 });
 
@@ -108,7 +108,7 @@ const explaining = (
         ({ leg }) =>
           leg.status === 'unknown' &&
           leg.instrument === instrument &&
-          subtract(quantity, expected) === signedBy(leg, subtract(leg.quantity, leg.fillQuantity ?? ZERO)),
+          subtract(quantity, expected) === signed(leg.side, subtract(leg.quantity, leg.fillQuantity ?? ZERO)),
       );
 
 function countedOf({ others, position, now }: Facts, lagMs: number): Order['counted'] {
@@ -134,12 +134,6 @@ function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], fact
 
 const filledOf = (legs: readonly Leg[]): Decimal =>
   legs.reduce<Decimal>((sum, { fillQuantity }) => add(sum, fillQuantity ?? ZERO), ZERO);
-
-const signedBy = ({ side }: Leg, quantity: Decimal): Decimal =>
-  side === 'buy' ? quantity : negate(quantity);
-
-const signedFillsOf = (legs: readonly Leg[]): Decimal =>
-  legs.reduce<Decimal>((sum, leg) => add(sum, signedBy(leg, leg.fillQuantity ?? ZERO)), ZERO);
 
 const UNSENT = {
   brokerRef: null,

@@ -143,14 +143,17 @@ export function shortOfTarget(order: Order): OrderError | null {
   };
 }
 
+/** What trading so much on this side does to a position. */
+export const signed = (side: Side, quantity: Decimal): Decimal =>
+  side === 'buy' ? quantity : negate(quantity);
+
 /** Signed: what was held before, and what was filled since; null: it was not read. */
 export const positionAfter = ({ positionBefore, legs }: Order): Decimal | null =>
-  positionBefore === null
-    ? null
-    : legs.reduce((held, { side, fillQuantity }) => {
-        const filled = fillQuantity ?? ZERO;
-        return side === 'buy' ? add(held, filled) : subtract(held, filled);
-      }, positionBefore);
+  positionBefore === null ? null : add(positionBefore, filledBy(legs));
+
+/** Signed: what these legs have done to the position. */
+export const filledBy = (legs: readonly Pick<Leg, 'side' | 'fillQuantity'>[]): Decimal =>
+  legs.reduce<Decimal>((sum, { side, fillQuantity }) => add(sum, signed(side, fillQuantity ?? ZERO)), ZERO);
 
 /** It will not be filled any further, if at all. */
 const isOver = ({ status }: Pick<Leg, 'status'>): boolean =>
@@ -160,7 +163,7 @@ const isOver = ({ status }: Pick<Leg, 'status'>): boolean =>
 export const plannedPosition = ({ positionBefore, legs }: Pick<Order, 'positionBefore' | 'legs'>): Decimal =>
   legs.reduce<Decimal>((held, leg) => {
     const traded = isOver(leg) ? (leg.fillQuantity ?? ZERO) : leg.quantity;
-    return leg.side === 'buy' ? add(held, traded) : subtract(held, traded);
+    return add(held, signed(leg.side, traded));
   }, positionBefore ?? ZERO);
 
 /** Of what is too much for its target a part was left to another order that rests: where the position ends, that one decides. */

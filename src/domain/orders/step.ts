@@ -3,6 +3,7 @@
 import type { Decimal } from '../decimal.ts';
 import type { GuardVerdict, Leg, LegKey, Order, OrderError } from './order.ts';
 import type { OtherLeg } from './other-legs.ts';
+import { stopped } from './outcome.ts';
 import type { Holding } from './position.ts';
 import type { OrderMarket } from './sized-order.ts';
 
@@ -110,3 +111,6 @@ export type Step =
   | { readonly do: 'end'; readonly order: Order };
 
 export const end = (order: Order): Step => ({ do: 'end', order });
+
+/** It is not made, and this is why. */
+export const refuse = (order: Order, error: OrderError): Step => end(stopped(order, 'rejected', error));

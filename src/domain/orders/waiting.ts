@@ -8,7 +8,7 @@ import { inTheWayOf, isForgotten, isSettledIn, type OtherLeg, waitingBeside } fr
 import { notTakenBack, rateLimited, stopped, tooManyResting } from './outcome.ts';
 import { isExit, isWorthWaiting, patienceOf } from './patience.ts';
 import { MOST_RESTING } from './resting.ts';
-import { end, type Facts, type Rules, type Step, type Watch } from './step.ts';
+import { end, type Facts, type Rules, refuse, type Step, type Watch } from './step.ts';
 
 /** By the clock of whoever sent it; an entry waits for one that was sent a moment ago, and not for one that rests. */
 const RECENT_MS = 60_000;
@@ -29,10 +29,19 @@ const untilDeadline = ({ deadlineAt }: Order, now: number): number =>
 /** null: the broker takes calls. */
 export function unlessBusy(order: Order, facts: Facts): Step | null {
   const { busyMs, now } = facts;
-  if (!isWorthWaiting(order, facts)) return end(stopped(order, 'rejected', rateLimited(busyMs, order)));
+  if (!isWorthWaiting(order, facts)) return refuse(order, rateLimited(busyMs, order));
   if (busyMs <= 0) return null;
   const rests = patienceOf(order, facts).rounds > 0;
   return { do: 'wait', afterMs: Math.min(busyMs, untilDeadline(order, now)), rests };
+}
+
+/** The broker's name for what the order's symbol means, or what comes first: it takes no calls, was not asked, or has none. */
+export function instrumentOr(order: Order, facts: Facts, status: 'rejected' | 'failed'): string | Step {
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  const { instrument } = facts;
+  if (instrument === null) return { do: 'resolve the symbol' };
+  return typeof instrument === 'string' ? instrument : end(stopped(order, status, instrument.rejection));
 }
 
 /**
@@ -59,9 +68,9 @@ export function clearTheWay(order: Order, { others, isCleared }: Facts): Step | 
   const inTheWay = inTheWayOf(order, others);
   const [first] = inTheWay;
   if (first && !isCleared) return { do: 'take back', others: inTheWay };
-  if (first && !isExit(order)) return end(stopped(order, 'rejected', notTakenBack(order, first)));
+  if (first && !isExit(order)) return refuse(order, notTakenBack(order, first));
   if (order.priced && waitingBeside(others) - inTheWay.length >= MOST_RESTING)
-    return end(stopped(order, 'rejected', tooManyResting(order)));
+    return refuse(order, tooManyResting(order));
   return null;
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../decimal.ts';
 import { hasEnded, type Order } from '../orders/order.ts';
 import { closedBy, leftOf, type Protection, type ProtectiveLeg } from './protection.ts';
+import { isGiven, type OrderWish } from './wish.ts';
 
 export type ShownProtection = Omit<ReturnType<typeof showProtection>, 'id'> & { readonly id: string | null };
 
@@ -72,12 +73,20 @@ function stopQuantity({ legs }: Protection): Decimal | null {
   return stops.length === 0 ? null : stops.reduce(add, ZERO);
 }
 
-/** Asked for, and nothing of it is wanted yet. */
-const ARMED: ShownProtection = {
+/** Asked for, and nothing of it is wanted yet: a price is known, a distance counts from the first fill. */
+const armed = ({ own: { stop, targets } }: OrderWish): ShownProtection => ({
   id: null,
   state: 'armed',
-  stop_loss: null,
-  take_profit: [],
+  stop_loss: isGiven(stop) && stop.unit === 'price' ? toNumber(stop.value) : null,
+  take_profit:
+    isGiven(targets) && targets.every(({ at }) => at.unit === 'price')
+      ? targets.map(({ at, percent }) => ({
+          price: toNumber(at.value),
+          percent: toNumber(percent),
+          quantity: 0,
+          filled: 0,
+        }))
+      : [],
   trailing_stop: null,
   break_even: null,
   time_stop_at: null,
@@ -85,12 +94,12 @@ const ARMED: ShownProtection = {
   seen_at: null,
   unprotected_since: null,
   reason: null,
-};
+});
 
 /** Of an order: what it asked for, and what became of that. null: it asked for nothing, or ended without opening anything. */
 export function protectionOf(order: Order, protection: Protection | null): ShownProtection | null {
   if (protection) return showProtection(protection);
-  return order.wish && !hasEnded(order.status) ? ARMED : null;
+  return order.wish && !hasEnded(order.status) ? armed(order.wish) : null;
 }
 
 /** What is lost at the stop, from the average price; below zero: won. null: there is no stop, or it is not known what one is worth. */

@@ -244,6 +244,7 @@ export const Brokers = Type.Object(
         {
           name: oneOf(BROKER_NAMES, saying('for `broker` of an account')),
           title: text('its name for a person', ['Paper']),
+          currency: text('what its accounts are kept in: profits and fees are in it', ['USD']),
           environments: Type.Array(Type.String(), {
             description: 'for `environment` of an account; the first is the default',
             examples: [['live']],

@@ -12,7 +12,12 @@ const stateFields = {
       'armed: asked for, and not seen to stand yet; standing: the broker shows the stop; suspended: taken away for an exit; unprotected: the stop is missing; unwatched: the broker refuses the credentials, it stands and nobody looks; left: nobody looks after it, since the service was restored from a backup or its account is not connected any more; POST …/resume has it kept again; ended',
     examples: ['standing'],
   }),
-  stop_loss: orNull(number('the price of the stop; null: there is none', 62_720)),
+  stop_loss: orNull(
+    number(
+      'the price of the stop; null: there is none, or it counts from a fill that is yet to come',
+      62_720,
+    ),
+  ),
   take_profit: Type.Array(
     Type.Object(
       {

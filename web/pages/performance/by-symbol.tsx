@@ -1,7 +1,9 @@
+import { amountBars } from '../../parts/geometry.ts';
 import { Led } from '../../parts/page.tsx';
+import { Bar } from '../../parts/plots/bar.tsx';
 import { CsvButton } from './behind.tsx';
 import styles from './performance.module.css';
-import { type AmountBar, amountBars, inOrder, type SymbolTotals, symbolSheet } from './symbols.ts';
+import { inOrder, type SymbolTotals, symbolSheet } from './symbols.ts';
 
 interface BySymbolProps {
   readonly symbols: readonly SymbolTotals[];
@@ -11,7 +13,7 @@ interface BySymbolProps {
 
 export function BySymbol({ symbols, currency, span }: BySymbolProps) {
   const ordered = inOrder(symbols);
-  const amounts = amountBars(ordered);
+  const amounts = amountBars(ordered.map(({ realised }) => realised ?? 0));
   const sheet = symbolSheet(ordered, currency);
   const [, ...columns] = sheet.columns;
   const [realised, orders, volume] = columns;
@@ -37,12 +39,11 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
                 </th>
               </>
             )}
-            <th scope="col" className="num">
-              Orders
-            </th>
-            <th scope="col" className="num">
-              Volume, units
-            </th>
+            {[orders, volume].map((column) => (
+              <th key={column?.field} scope="col" className="num">
+                {column?.head}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -53,7 +54,7 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
                 <>
                   <td className="num">{realised?.said(row) ?? <span className="quiet">not known</span>}</td>
                   <td className={styles.amountCell}>
-                    <Amount bar={amounts[index] ?? null} isLoss={(row.realised ?? 0) < 0} />
+                    {amounts[index] && <Bar lies={amounts[index]} isHollow={(row.realised ?? 0) < 0} />}
                   </td>
                 </>
               )}
@@ -68,18 +69,5 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
         </tbody>
       </table>
     </Led>
-  );
-}
-
-function Amount({ bar, isLoss }: { readonly bar: AmountBar | null; readonly isLoss: boolean }) {
-  if (!bar) return null;
-  return (
-    <span className={styles.amountBar}>
-      <i className={styles.amountZero} style={{ left: `${bar.zero}%` }} />
-      <i
-        className={isLoss ? styles.loss : styles.gain}
-        style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
-      />
-    </span>
   );
 }

@@ -1,5 +1,6 @@
 import { Fragment } from 'react';
 import { Led } from '../../parts/page.tsx';
+import { Bar } from '../../parts/plots/bar.tsx';
 import { CsvButton } from './behind.tsx';
 import { latencySheet, type Span, widthsOf } from './latencies.ts';
 import styles from './performance.module.css';
@@ -45,26 +46,18 @@ export function HowLong({ spans, span }: HowLongProps) {
                 {whole?.said(each)}
               </td>
               <td className={styles.amountCell}>
-                <Bar width={widths[index]?.orders ?? 0} className={styles.gain} />
+                <Bar lies={{ left: 0, width: widths[index]?.orders ?? 0 }} />
               </td>
               <td className="num" data-head="the broker alone">
                 {broker?.said(each)}
               </td>
               <td className={styles.amountCell}>
-                <Bar width={widths[index]?.broker ?? 0} className={styles.loss} />
+                <Bar lies={{ left: 0, width: widths[index]?.broker ?? 0 }} isHollow />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </Led>
-  );
-}
-
-function Bar({ width, className }: { readonly width: number; readonly className: string | undefined }) {
-  return (
-    <span className={styles.amountBar}>
-      {width > 0 && <i className={className} style={{ left: 0, width: `${width}%` }} />}
-    </span>
   );
 }

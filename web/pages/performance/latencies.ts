@@ -2,7 +2,7 @@
 
 import type { components } from '../../api/schema.ts';
 import { figure } from '../../parts/numbers.ts';
-import type { Sheet } from './sheets.ts';
+import { figureColumn, type Sheet } from './sheets.ts';
 
 export type Span = components['schemas']['Performance']['latencies'][number];
 
@@ -17,12 +17,6 @@ export function widthsOf(spans: readonly Span[]): readonly Pick<Span, 'orders' |
 }
 
 export function latencySheet(spans: readonly Span[]): Sheet<Span> {
-  const column = (head: string, field: 'orders' | 'broker') => ({
-    head,
-    field,
-    value: (span: Span) => span[field],
-    said: (span: Span) => figure(span[field]),
-  });
   return {
     name: 'latencies',
     rows: spans,
@@ -33,8 +27,8 @@ export function latencySheet(spans: readonly Span[]): Sheet<Span> {
         value: ({ up_to_ms }) => up_to_ms,
         said: (span) => howLongInWords(span, spans.at(-2)),
       },
-      column('Accepted to answered', 'orders'),
-      column('The broker alone', 'broker'),
+      figureColumn('Accepted to answered', 'orders'),
+      figureColumn('The broker alone', 'broker'),
     ],
   };
 }

@@ -23,7 +23,17 @@ interface Column<Of> {
 
 const said = (value: number | null, words: (value: number) => string) =>
   value === null ? null : words(value);
-const inHead = (name: string, currency: string | null) => (currency ? `${name}, ${currency}` : name);
+export const inHead = (name: string, currency: string | null) => (currency ? `${name}, ${currency}` : name);
+/** Of a number that is always known. */
+export const figureColumn = <Field extends string>(
+  head: string,
+  field: Field,
+): Column<Readonly<Record<Field, number>>> => ({
+  head,
+  field,
+  value: (row) => row[field],
+  said: (row) => figure(row[field]),
+});
 const moneyColumn = (
   head: string,
   field: 'realised' | 'total' | 'slippage',

@@ -8,8 +8,10 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { exposureOf } from '../../parts/protection/exposure.ts';
 import { plainMoney } from '../../parts/protection/money.ts';
 import { When } from '../../parts/when.tsx';
+import { COLUMNS } from './below.tsx';
 import { type Book, wordOf } from './books.ts';
-import { COLUMNS, PositionRows } from './position-rows.tsx';
+import { faultAs } from './fault.ts';
+import { PositionRows } from './position-rows.tsx';
 import styles from './positions.module.css';
 
 interface BookGroupProps {
@@ -19,8 +21,9 @@ interface BookGroupProps {
 }
 
 export function BookGroup({ book, onAlign, onReset }: BookGroupProps) {
-  const { positions, fault, isReading } = book;
+  const { account, positions, fault, isReading } = book;
   const row = wordOf(book) ? 'hatched' : '';
+  const told = faultAs(fault, account);
   return (
     <tbody>
       <GroupRow book={book} onReset={onReset} />
@@ -49,7 +52,15 @@ export function BookGroup({ book, onAlign, onReset }: BookGroupProps) {
       {fault !== null && !isReading && (
         <tr className={`${row} ${styles.fault}`}>
           <td colSpan={COLUMNS}>
-            <ProblemNote fault={fault}>
+            <ProblemNote fault={told}>
+              {told !== fault && (
+                <>
+                  <Link to="/accounts/$id" params={{ id: account.id } as never}>
+                    Enter new credentials
+                  </Link>
+                  .{' '}
+                </>
+              )}
               {book.readAt !== null && (
                 <>
                   What is shown was read at <When at={new Date(book.readAt).toISOString()} />.{' '}

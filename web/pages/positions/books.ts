@@ -1,12 +1,15 @@
 // Each account's books, each by itself: a broker that hangs holds up nobody else's. What is asked of one account is asked one
 // after the other, positions first, since its worker answers in that order anyway.
 
-import { queryOptions, useQueries } from '@tanstack/react-query';
+import { queryOptions, useQueries, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { balance, positions } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
+import { accounts as accountsOf } from '../../api/queries.ts';
 import { unrealWord } from '../../parts/numbers.ts';
 import { type Guarded, isUnsettled } from '../../parts/protection/shapes.ts';
+import { isUnasked } from './fault.ts';
 
 /** Prices move without any order of ours. */
 const LOOK_AGAIN_MS = 15_000;
@@ -59,6 +62,15 @@ const realisedToday = (id: string, simulation: boolean, from: string) =>
     staleTime: 60_000,
   });
 
+/** Accounts, each time that one of them could not be asked about: its credentials may have been refused. */
+function useReadAgain(isDue: boolean, since: string): void {
+  const client = useQueryClient();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another fault is another reason
+  useEffect(() => {
+    if (isDue) void client.invalidateQueries({ queryKey: accountsOf.queryKey });
+  }, [client, isDue, since]);
+}
+
 /** Books of all accounts, then the simulated books that hold something. */
 export function useBooks(accounts: readonly Schemas['Account'][]): {
   readonly real: readonly Book[];
@@ -70,6 +82,10 @@ export function useBooks(accounts: readonly Schemas['Account'][]): {
   const held = useQueries({
     queries: accounts.map(({ id }) => ({ ...positions(id), refetchInterval: lookAgain })),
   });
+  useReadAgain(
+    accounts.some((account, index) => !account.credentials_refused && isUnasked(held[index]?.error ?? null)),
+    held.map(({ errorUpdatedAt }) => errorUpdatedAt).join(),
+  );
   const isSettled = (index: number) => held[index]?.isPending === false;
   const money = useQueries({
     queries: accounts.map(({ id }, index) => ({

@@ -12,13 +12,12 @@ import {
   standingOf,
 } from '../../parts/standing.ts';
 import { When } from '../../parts/when.tsx';
+import { Below } from './below.tsx';
 import { type Book, type Held as HeldHere, wordOf } from './books.ts';
 import styles from './positions.module.css';
 import { StopCell, TargetCell, useKeepsStops } from './protection-cells.tsx';
 import { ProtectionRow, saysSomething } from './protection-row.tsx';
 import { averageInWords, differenceInWords, toneOf } from './standing.ts';
-
-export const COLUMNS = 10;
 
 interface PositionRowsProps {
   readonly book: Book;
@@ -117,36 +116,24 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
       </tr>
       <ProtectionRow book={book} position={position} />
       {!tradable && (
-        <tr className={`${styles.why} ${row}`}>
-          <td colSpan={COLUMNS}>
-            <div>
-              <p>Not traded here. {position.reason}</p>
-            </div>
-          </td>
-        </tr>
+        <Below book={book}>
+          <p>Not traded here. {position.reason}</p>
+        </Below>
       )}
       {isHeldBack && (
-        <tr className={`${styles.why} ${row}`}>
-          <td colSpan={COLUMNS}>
-            <div>
-              <p className="quiet">{reasonInWords(position)}</p>
-            </div>
-          </td>
-        </tr>
+        <Below book={book}>
+          <p className="quiet">{reasonInWords(position)}</p>
+        </Below>
       )}
       {order && (
-        <tr className={`${styles.why} ${row}`}>
-          <td colSpan={COLUMNS}>
-            <div>
-              <p>
-                {reasonInWords(position)} {order.says}
-              </p>
-              <button type="button" className="button trade" onClick={onAlign}>
-                {order.button}…
-              </button>
-            </div>
-          </td>
-        </tr>
+        <Below book={book}>
+          <p>
+            {reasonInWords(position)} {order.says}
+          </p>
+          <button type="button" className="button trade" onClick={onAlign}>
+            {order.button}…
+          </button>
+        </Below>
       )}
     </>
   );

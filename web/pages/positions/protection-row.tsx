@@ -10,8 +10,8 @@ import { Resume } from '../../parts/protection/resume.tsx';
 import { isBare, type Protection } from '../../parts/protection/shapes.ts';
 import { TryAgain } from '../../parts/protection/try-again.tsx';
 import { When } from '../../parts/when.tsx';
-import { type Book, wordOf } from './books.ts';
-import { COLUMNS } from './position-rows.tsx';
+import { Below } from './below.tsx';
+import type { Book } from './books.ts';
 import styles from './positions.module.css';
 
 interface ProtectionRowProps {
@@ -32,25 +32,21 @@ export function ProtectionRow({ book, position }: ProtectionRowProps) {
   const [fault, setFault] = useState<unknown>(null);
   if (!saysSomething(protection)) return null;
   return (
-    <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
-      <td colSpan={COLUMNS}>
-        <div>
-          {isBare(protection) ? (
-            <Unprotected book={book} position={position} protection={protection} />
-          ) : (
-            <>
-              <div>
-                <p>
-                  <Known protection={protection} accountId={book.account.id} />
-                </p>
-                {fault !== null && <ProblemNote fault={fault} />}
-              </div>
-              {protection.state === 'left' && <Resume id={protection.id} onFault={setFault} />}
-            </>
-          )}
-        </div>
-      </td>
-    </tr>
+    <Below book={book}>
+      {isBare(protection) ? (
+        <Unprotected book={book} position={position} protection={protection} />
+      ) : (
+        <>
+          <div>
+            <p>
+              <Known protection={protection} accountId={book.account.id} />
+            </p>
+            {fault !== null && <ProblemNote fault={fault} />}
+          </div>
+          {protection.state === 'left' && <Resume id={protection.id} onFault={setFault} />}
+        </>
+      )}
+    </Below>
   );
 }
 

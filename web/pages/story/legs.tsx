@@ -6,6 +6,8 @@ import { Figure, Side } from '../../parts/figures.tsx';
 import { Status } from '../../parts/marks.tsx';
 import { figure, signed } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import { useCurrency } from './queries.ts';
+import { amountInWords } from './said.ts';
 import styles from './story.module.css';
 import { legSlippage, shareOf, togetherOf } from './sums.ts';
 
@@ -15,11 +17,12 @@ type Leg = Schemas['Leg'];
 export function Legs({ order }: { readonly order: Order }) {
   const { legs, price } = order;
   const together = togetherOf(legs);
+  const currency = useCurrency(order.broker_name);
   // Of what is not known there is no sum.
   const hasSum = legs.length > 1 && legs.every(({ status }) => status !== 'unknown');
   const said = [
     ...(price === null ? [] : [`the signal’s price was ${figure(price)}`]),
-    ...(together.fees === null ? [] : [`fees ${figure(together.fees)}`]),
+    ...(together.fees === null ? [] : [`fees ${amountInWords(together.fees, currency)}`]),
   ];
   return (
     <Led>

@@ -1,7 +1,8 @@
 // What a story is made of besides its order and its signal.
 
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
+import { brokers } from '../../api/queries.ts';
 
 /** Where an order came from, and its neighbours in the same book. */
 export const aroundOrder = (id: string) =>
@@ -9,6 +10,12 @@ export const aroundOrder = (id: string) =>
     queryKey: ['orders', 'story', id],
     queryFn: () => read(api.GET('/trading/orders/{id}/story', { params: { path: { id } } })),
   });
+
+/** What the broker's fees are in; null: not known yet. */
+export function useCurrency(broker: string): string | null {
+  const { data } = useQuery(brokers);
+  return data?.items.find(({ name }) => name === broker)?.currency ?? null;
+}
 
 /** By its exact symbol; null: the account's broker does not list it. It may take a while: nothing waits for it. */
 export const instrumentOf = (accountId: string, symbol: string) =>

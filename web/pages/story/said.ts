@@ -42,15 +42,21 @@ export interface BrokerWord {
 /** Codes under which the message has the broker's words, whatever the order's status is. */
 const THEIRS: ReadonlySet<string> = new Set(['failed_at_broker', 'cancelled_by_broker']);
 
-/** All that is kept of it. Its raw answers are not. */
-export function brokerWords(order: Order, lastLook: string | null): BrokerWord[] {
+/** All that is kept of it. Its raw answers are not. `currency`: of its fees. */
+export function brokerWords(order: Order, lastLook: string | null, currency: string | null): BrokerWord[] {
   const { legs, status, error, exit_order_result: exit } = order;
   const words = legs.flatMap(({ leg, broker_ref, acked_at, filled_at, fill_quantity, fill_price, fee }) => [
     ...(acked_at === null && broker_ref === null
       ? []
       : [{ about: `${leg}, acknowledged`, said: broker_ref ?? 'no reference given', at: acked_at }]),
     ...(fill_quantity
-      ? [{ about: `${leg}, filled`, said: fillInWords(fill_quantity, fill_price, fee), at: filled_at }]
+      ? [
+          {
+            about: `${leg}, filled`,
+            said: fillInWords(fill_quantity, fill_price, fee, currency),
+            at: filled_at,
+          },
+        ]
       : []),
   ]);
   const ofExit = exit?.error ?? null;
@@ -67,7 +73,16 @@ export function brokerWords(order: Order, lastLook: string | null): BrokerWord[]
   ];
 }
 
-function fillInWords(quantity: number, price: number | null, fee: number | null): string {
+function fillInWords(
+  quantity: number,
+  price: number | null,
+  fee: number | null,
+  currency: string | null,
+): string {
   const at = price === null ? '' : ` at ${figure(price)}`;
-  return `${figure(quantity)}${at}${fee === null ? '' : `, fee ${figure(fee)}`}`;
+  return `${figure(quantity)}${at}${fee === null ? '' : `, fee ${amountInWords(fee, currency)}`}`;
 }
+
+/** With its unit, where that is known. */
+export const amountInWords = (amount: number, currency: string | null): string =>
+  [figure(amount), currency].filter((word) => word !== null).join(' ');

@@ -2,9 +2,10 @@
 
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
-import { bars, columns, linearScale } from '../../parts/geometry.ts';
+import { amountBars, bars, columns, linearScale } from '../../parts/geometry.ts';
 import { figure, money } from '../../parts/numbers.ts';
 import { Led, Section } from '../../parts/page.tsx';
+import { Bar } from '../../parts/plots/bar.tsx';
 import plots from '../../parts/plots/plots.module.css';
 import { useWidth } from '../../parts/use-width.ts';
 import styles from './trades.module.css';
@@ -26,10 +27,8 @@ interface ByNameProps {
 
 /** Rows of which a name leads to its trades; the one that earned most first. */
 export function ByName({ title, currency, rows, search }: ByNameProps) {
-  const most = Math.max(...rows.map(({ profit }) => profit), 0);
-  const least = Math.min(...rows.map(({ profit }) => profit), 0);
-  const whole = most - least || 1;
-  const zero = (-least / whole) * 100;
+  const ordered = rows.toSorted((a, b) => b.profit - a.profit);
+  const amounts = amountBars(ordered.map(({ profit }) => profit));
   return (
     <div id={title === 'By what closed it' ? 'closers' : undefined} tabIndex={-1}>
       <Led>
@@ -51,37 +50,26 @@ export function ByName({ title, currency, rows, search }: ByNameProps) {
             </tr>
           </thead>
           <tbody>
-            {rows
-              .toSorted((a, b) => b.profit - a.profit)
-              .map(({ name, trades, won, profit }) => (
-                <tr key={name ?? ''}>
-                  <th scope="row" className="ellipsis" title={name ?? undefined}>
-                    {name === null ? (
-                      <span className="quiet">without an id</span>
-                    ) : (
-                      <Link to="/trades" search={search(name)} className={styles.plain}>
-                        {name}
-                      </Link>
-                    )}
-                  </th>
-                  <td className="num">{money(profit)}</td>
-                  <td className={styles.barCell}>
-                    <span className={styles.amountBar}>
-                      <i className={styles.amountZero} style={{ left: `${zero}%` }} />
-                      <i
-                        className={profit < 0 ? styles.hollow : styles.full}
-                        style={{
-                          left: `${zero - (profit < 0 ? (-profit / whole) * 100 : 0)}%`,
-                          width: `${(Math.abs(profit) / whole) * 100}%`,
-                        }}
-                      />
-                    </span>
-                  </td>
-                  <td className="num">
-                    {figure(won)} of {figure(trades)}
-                  </td>
-                </tr>
-              ))}
+            {ordered.map(({ name, trades, won, profit }, index) => (
+              <tr key={name ?? ''}>
+                <th scope="row" className="ellipsis" title={name ?? undefined}>
+                  {name === null ? (
+                    <span className="quiet">without an id</span>
+                  ) : (
+                    <Link to="/trades" search={search(name)} className={styles.plain}>
+                      {name}
+                    </Link>
+                  )}
+                </th>
+                <td className="num">{money(profit)}</td>
+                <td className={styles.barCell}>
+                  {amounts[index] && <Bar lies={amounts[index]} isHollow={profit < 0} />}
+                </td>
+                <td className="num">
+                  {figure(won)} of {figure(trades)}
+                </td>
+              </tr>
+            ))}
           </tbody>
         </table>
       </Led>

@@ -55,8 +55,11 @@ export function draw(charted: Charted, room: number, height: number) {
   ];
   const gutter = Math.ceil(Math.max(0, ...names.map(({ text }) => text.length)) * LETTER) + 8;
   const width = Math.max(0, room - gutter);
-  const x = (at: number) =>
-    px(((Math.min(span.to, Math.max(span.from, at)) - span.from) / Math.max(1, span.to - span.from)) * width);
+  const begins = scaleRoom(scale, width);
+  const x = (at: number) => {
+    const share = (Math.min(span.to, Math.max(span.from, at)) - span.from) / Math.max(1, span.to - span.from);
+    return px(begins + share * (width - begins));
+  };
   const until = x(closed ?? span.to);
   const placed = spread(
     names.map(({ price }) => scale.y(price)),
@@ -69,7 +72,7 @@ export function draw(charted: Charted, room: number, height: number) {
     width,
     scale,
     held: { x: x(charted.opened), width: px(Math.max(1, until - x(charted.opened))) },
-    ...candlePaths(charted, x, scale, width),
+    ...candlePaths(charted, x, scale, width - begins),
     stop: stopPath(stop, { x, y: scale.y, until }),
     targets: targets.map(({ price, name, from, to }) => ({
       path: flat(price, from, to === null ? until : x(to)),
@@ -78,13 +81,24 @@ export function draw(charted: Charted, room: number, height: number) {
       text: `${name} ${figure(price)}`,
     })),
     entry: entry === null ? '' : flat(entry, charted.opened, until),
-    asked: numbered.flatMap(({ at, fill }) =>
-      fill?.asked == null ? [] : [diamond(x(Date.parse(at)) - 9, scale.y(fill.asked))],
-    ),
+    // Fills of one moment have one.
+    asked: [
+      ...new Set(
+        numbered.flatMap(({ at, fill }) =>
+          fill?.asked == null ? [] : [diamond(x(Date.parse(at)) - 9, scale.y(fill.asked))],
+        ),
+      ),
+    ],
     ...marks(charted, x, scale, height),
     names: names.map(({ text }, index) => ({ text, x: width + 6, y: placed[index] ?? 0 })),
-    times: timesIn(span, width, TIME_ROOM).map((at) => ({ at, x: x(at) })),
+    times: timesIn(span, width - begins, TIME_ROOM).map((at) => ({ at, x: x(at) })),
   };
+}
+
+/** What the prices of the scale take at the left; where that would be much of the chart, candles lie under them. */
+function scaleRoom({ ticks }: Scale, width: number): number {
+  const words = Math.ceil(Math.max(0, ...ticks.map((value) => figure(value).length)) * LETTER) + 8;
+  return words < width / 10 ? words : 0;
 }
 
 /** All that is drawn has a place; a target that is far away does not make everything else flat. */

@@ -186,7 +186,7 @@ function Drawing(props: DrawingProps) {
       ))}
       <path className={styles.entry} d={drawn.entry} />
       {drawn.targets.map(({ path, x, y, text }) => (
-        <g key={text}>
+        <g key={`${text} ${path}`}>
           <path className={styles.target} d={path} />
           <text className={styles.name} x={x} y={y}>
             {text}

@@ -4,30 +4,21 @@
 import { type ReactNode, useId } from 'react';
 import drawer from '../drawer.module.css';
 import { figure } from '../numbers.ts';
-import { type Asked, evenPriceOf, type Problems } from './asked.ts';
+import { type Asked, evenPriceOf } from './asked.ts';
 import { Declining } from './declining.tsx';
 import type { Defaulted } from './defaults.ts';
 import styles from './fields.module.css';
 import { DISTANCES, far, LEVELS, Level, LevelInput, Remark } from './level-field.tsx';
 import { type Ground, isEmpty, isGiven, isNone, type LevelText, NONE, priceOf } from './levels.ts';
-import { Targets } from './targets.tsx';
+import { Targets, type TargetsProps } from './targets.tsx';
 
-export interface ProtectionFieldsProps {
-  readonly asked: Asked;
-  readonly problems: Problems;
-  readonly ground: Ground;
-  /** Of a target: what closing this share at this price wins; null: not known. */
-  readonly wins: (price: number, percent: number) => number | null;
-  readonly currency: string | null;
-  readonly onChange: (changed: Partial<Asked>) => void;
+interface ProtectionFieldsProps extends TargetsProps {
   /** The drawer opens with the stop's field. */
   readonly isFirst?: boolean;
   /** The close by the clock that stands already, in words. */
   readonly closesAt?: string | null;
   /** Which price sets the stop off, where that is settled. */
   readonly triggerBy?: 'last' | 'mark';
-  /** What the account fills in where a field is left empty, as typed. */
-  readonly defaults?: Readonly<Partial<Record<Defaulted, string>>>;
 }
 
 const NO_DEFAULTS: NonNullable<ProtectionFieldsProps['defaults']> = {};

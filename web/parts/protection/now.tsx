@@ -34,19 +34,24 @@ export const StateOf = ({ state }: { readonly state: ProtectionState }) => (
 );
 
 interface ProtectionNowProps {
-  readonly protection: Omit<Protection, 'id'>;
+  /** Without an id: nothing of its order is filled yet. */
+  readonly protection: Omit<Protection, 'id'> & { readonly id: string | null };
   /** More rows. */
   readonly children?: ReactNode;
 }
 
 export function ProtectionNow({ protection, children }: ProtectionNowProps) {
+  const isAhead = protection.id === null;
   const { state, stop_loss, take_profit, trailing_stop, break_even, time_stop_at } = protection;
   return (
     <dl className={`rows ${styles.now}`}>
       <div>
         <dt>state</dt>
         <dd>
-          <StateOf state={state} /> <span className="quiet">{STATES[state]}</span>
+          <StateOf state={state} />{' '}
+          <span className="quiet">
+            {isAhead ? 'wanted from the first fill, from which distances count' : STATES[state]}
+          </span>
           {protection.unprotected_since && (
             <p className="risk">
               since <When at={protection.unprotected_since} />
@@ -55,10 +60,12 @@ export function ProtectionNow({ protection, children }: ProtectionNowProps) {
           {protection.reason && <p>{protection.reason}</p>}
         </dd>
       </div>
-      <div>
-        <dt>stop</dt>
-        <dd>{stop_loss === null ? <span className="quiet">none</span> : figure(stop_loss)}</dd>
-      </div>
+      {(stop_loss !== null || !isAhead) && (
+        <div>
+          <dt>stop</dt>
+          <dd>{stop_loss === null ? <span className="quiet">none</span> : figure(stop_loss)}</dd>
+        </div>
+      )}
       {take_profit.map((target, index) => (
         <div key={target.price}>
           <dt>target {index + 1}</dt>

@@ -3,14 +3,26 @@
 import { useId } from 'react';
 import drawer from '../drawer.module.css';
 import { figure, money } from '../numbers.ts';
-import { MOST_TARGETS, type TargetText } from './asked.ts';
+import { type Asked, MOST_TARGETS, type Problems, type TargetText } from './asked.ts';
 import { Declining } from './declining.tsx';
+import type { Defaulted } from './defaults.ts';
 import styles from './fields.module.css';
-import type { ProtectionFieldsProps } from './fields.tsx';
 import { far, LEVELS, LevelInput, Remark } from './level-field.tsx';
-import { isGiven, isNone, NONE, priceOf } from './levels.ts';
+import { type Ground, isGiven, isNone, NONE, priceOf } from './levels.ts';
 
-export function Targets(props: ProtectionFieldsProps) {
+export interface TargetsProps {
+  readonly asked: Asked;
+  readonly problems: Problems;
+  readonly ground: Ground;
+  /** Of a target: what closing this share at this price wins; null: not known. */
+  readonly wins: (price: number, percent: number) => number | null;
+  readonly currency: string | null;
+  readonly onChange: (changed: Partial<Asked>) => void;
+  /** What the account fills in where a field is left empty, as typed. */
+  readonly defaults?: Readonly<Partial<Record<Defaulted, string>>>;
+}
+
+export function Targets(props: TargetsProps) {
   const { asked, problems, ground, wins, currency, onChange, defaults } = props;
   const { targets } = asked;
   const id = useId();
