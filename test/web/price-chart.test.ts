@@ -159,9 +159,12 @@ describe('The drawing', () => {
       ['stop 66,340', 'entry 65,020', 'price 64,800'],
     );
   });
-  test('fills of one moment that were asked for at one price have one diamond', () => {
+  test('fills of one moment that were asked for at one price have diamonds of their own numbers', () => {
     const twice = { ...charted, numbered: numbered([bought, { ...bought, quantity: 0.1 }], []) };
-    assert.equal(draw(twice, 1200, 380).asked.length, 1);
+    assert.deepEqual(
+      draw(twice, 1200, 380).asked.map(({ no }) => no),
+      [1, 2],
+    );
   });
   test('no candle lies under the prices of the scale, where there is room for both', () => {
     const first = {

@@ -4,10 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrokerUnavailable, type SentOrder } from '../../broker/broker.ts';
-import type { Account } from '../../data/accounts/accounts.ts';
-import type { BrokerName } from '../../domain/brokers.ts';
-import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { AccountId, OrderId, UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import { hasEnded, isUnderWay, type Order, type OrderError, openLeg } from '../../domain/orders/order.ts';
 import { endingNow } from '../../domain/orders/resting.ts';
@@ -42,6 +39,7 @@ import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import { executionOf } from './execution.ts';
 import { type Envelope, type Mailbox, namesOf, type Work, type WorkRequest } from './mailbox.ts';
+import { ownRecord } from './own-record.ts';
 
 const BEGIN_AGAIN_MS = 500;
 /** Instead of an answer: the request is for the next worker of this user. */
@@ -91,11 +89,11 @@ export interface Worker {
 
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
+  const record = ownRecord(deps, user);
+  const { findAccount, findOrder } = record;
   const connections: Connections = createConnections({
     ...deps,
-    findAccount,
-    refuseCredentials,
-    sentAround,
+    ...record,
   });
   const readings = createReadings(user, deps.takeRead);
   /** What was read of the account before is no longer so. */
@@ -140,37 +138,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const ready = Promise.withResolvers<void>();
   let lastActiveAt = clock.now();
   let hasBegun = false;
-
-  /** Whoever asks, and for what: a user's worker connects that user's accounts, and no other. */
-  async function findAccount(id: AccountId): Promise<Account | null> {
-    const account = await orders.findAccount(id);
-    return account?.userId === user ? account : null;
-  }
-
-  async function refuseCredentials(account: AccountId, version: number): Promise<void> {
-    log.warn(
-      { user_id: user, trading_account_id: account },
-      'the broker refuses the credentials: they are no longer verified',
-    );
-    await orders
-      .refuseCredentials(account, version)
-      .catch((fault: unknown) =>
-        log.warn(
-          { fault, user_id: user, trading_account_id: account },
-          'refused credentials could not be marked',
-        ),
-      );
-  }
-
-  /** A broker that is asked for an order by comparison must not be given another's. */
-  async function sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]> {
-    try {
-      return await orders.sentAround(broker, time);
-    } catch (fault) {
-      log.warn({ fault, user_id: user }, 'what else was sent could not be read');
-      throw new BrokerUnavailable('our own record of what was sent cannot be read at present');
-    }
-  }
 
   function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
     if (saved !== 'taken') return saved;
@@ -251,7 +218,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         const { orderId, accountId } = request;
         const done = await trading(accountId, (turn) => workOffAccount(accountId, orderId, turn));
         // A message may come twice, or late: only the order's own status says whether there is anything left to do.
-        return done ?? ownOrder(orderId);
+        return done ?? findOrder(orderId);
       }
       case 'recover': {
         const { accountId, isOther } = request;
@@ -362,7 +329,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   async function look({ orderId, isReading = false }: Work['look']['request']): Promise<Look> {
-    const order = await ownOrder(orderId);
+    const order = await findOrder(orderId);
     if (!order) return { seen: 'failure', reason: 'there is no such order' };
     const leg = openLeg(order);
     const ending = await endingOf(order);
@@ -380,11 +347,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function endingOf(order: Order): Promise<OrderError | null> {
     if (isUnderWay(order.status) || !(order.priced || order.ending)) return null;
     return endingNow(order, { now: clock.now(), account: await findAccount(order.accountId) });
-  }
-
-  async function ownOrder(id: OrderId): Promise<Order | null> {
-    const order = await orders.find(id);
-    return order?.userId === user ? order : null;
   }
 
   const ended = run();

@@ -81,14 +81,9 @@ export function draw(charted: Charted, room: number, height: number) {
       text: `${name} ${figure(price)}`,
     })),
     entry: entry === null ? '' : flat(entry, charted.opened, until),
-    // Fills of one moment have one.
-    asked: [
-      ...new Set(
-        numbered.flatMap(({ at, fill }) =>
-          fill?.asked == null ? [] : [diamond(x(Date.parse(at)) - 9, scale.y(fill.asked))],
-        ),
-      ),
-    ],
+    asked: numbered.flatMap(({ no, at, fill }) =>
+      fill?.asked == null ? [] : [{ no, path: diamond(x(Date.parse(at)) - 9, scale.y(fill.asked)) }],
+    ),
     ...marks(charted, x, scale, height),
     names: names.map(({ text }, index) => ({ text, x: width + 6, y: placed[index] ?? 0 })),
     times: timesIn(span, width - begins, TIME_ROOM).map((at) => ({ at, x: x(at) })),
