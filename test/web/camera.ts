@@ -2,19 +2,17 @@
 // desktop's, light and dark. The same page has to stand in all of them.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import type { Sitting } from './sittings.ts';
 import { scrollsSideways } from './stage.ts';
 
 const PICTURES = join(import.meta.dirname, '../../screenshots');
 const README_PICTURES = join(import.meta.dirname, '../../docs/pictures');
-const SHEETS = join(PICTURES, 'sheets');
 const IN_README = new Set(['today', 'story']);
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const isForReadme = process.argv.includes('--readme');
+export const isForReadme = process.argv.includes('--readme');
 const THEMES = ['light', 'dark'] as const;
 const DEVICES = {
   desktop: { width: 1280, height: 900 },
@@ -23,7 +21,8 @@ const DEVICES = {
   laptop: { width: 1024, height: 768 },
   wide: { width: 1920, height: 1080 },
 } as const;
-type Device = keyof typeof DEVICES;
+export type Device = keyof typeof DEVICES;
+export type Theme = (typeof THEMES)[number];
 /** Pictures that are taken side by side. */
 const LANES = 3;
 /** Skeletons show themselves after 300 ms. */
@@ -181,50 +180,3 @@ export const isWanted = ({ name, state }: Pick<Sitting, 'name' | 'state'>): bool
 /** Where they go, which is there by now. */
 export const FOLDER = isForReadme ? README_PICTURES : PICTURES;
 mkdirSync(FOLDER, { recursive: true });
-
-/** How wide each look stands on its two sheets: the narrow ones as they are, the others as small as can be read. */
-const ON_SHEETS: readonly (readonly (readonly [Device, (typeof THEMES)[number], number])[])[] = [
-  [
-    ['phone', 'light', 390],
-    ['phone', 'dark', 390],
-    ['tablet', 'light', 768],
-  ],
-  [
-    ['laptop', 'light', 770],
-    ['desktop', 'dark', 770],
-    ['desktop', 'light', 770],
-    ['wide', 'light', 770],
-    ['tablet', 'dark', 510],
-    ['laptop', 'dark', 510],
-    ['wide', 'dark', 510],
-  ],
-];
-/** A page that is longer goes on in the picture itself. */
-const SHEET_HEIGHT = 1_900;
-
-/** Two sheets for each name in screenshots/sheets/, all its looks beside each other: looked through in minutes. */
-export async function makeSheets(browser: Browser): Promise<void> {
-  if (isForReadme) return;
-  mkdirSync(SHEETS, { recursive: true });
-  const names = new Set(
-    readdirSync(PICTURES).flatMap((file) => /^(.+)-light-desktop\.png$/.exec(file)?.[1] ?? []),
-  );
-  const page = await browser.newPage({ viewport: { width: 1_580, height: 800 } });
-  for (const name of [...names].filter(isWantedSheet))
-    for (const [index, looks] of ON_SHEETS.entries()) {
-      const images = looks.map(
-        ([device, theme, width]) => `<img width="${width}" src="../${name}-${theme}-${device}.png">`,
-      );
-      const draft = join(SHEETS, 'sheet.html');
-      writeFileSync(
-        draft,
-        `<style>body { margin: 4px; display: flex; flex-wrap: wrap; gap: 8px; align-items: start; background: #888 }
-        img { object-fit: cover; object-position: top; max-height: ${SHEET_HEIGHT}px }</style>${images.join('')}`,
-      );
-      await page.goto(pathToFileURL(draft).href);
-      await page.screenshot({ path: join(SHEETS, `${name}-${index + 1}.png`), fullPage: true });
-    }
-  await page.close();
-}
-
-const isWantedSheet = (name: string): boolean => isWanted({ name: name.replace(/-(?:loading|error)$/, '') });

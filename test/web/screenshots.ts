@@ -1,6 +1,6 @@
 // npm run screenshots: pictures of every page with data, empty, loading, in trouble and away, with what opens over it, light and
-// dark, from a phone's width to a wide desktop's, in screenshots/; and two sheets for each, in screenshots/sheets/, to look
-// through. To be looked at: no machine says whether a page is ugly. With names (`-- today story`) of those alone, with the
+// dark, from a phone's width to a wide desktop's, in screenshots/; and sheets of many of them, in screenshots/sheets/. To be
+// looked at: no machine says whether a page is ugly. With names (`-- today story`) of those alone, with the
 // beginning of names (`-- demo-`) of all of them; with `-- --readme` the two that open the README, in docs/pictures/.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,16 +12,7 @@ import { openFillpath } from '../../src/main.ts';
 import { prepareDemo } from '../../src/roles/demo.ts';
 import { freePort } from '../servers/free-port.ts';
 import { openExchange, partsOf, playFortnight, timesBefore } from './believable-day.ts';
-import {
-  FOLDER,
-  isWanted,
-  loggedIn,
-  makeSheets,
-  newVisitors,
-  takeLooks,
-  takePictures,
-  withStates,
-} from './camera.ts';
+import { FOLDER, isWanted, loggedIn, newVisitors, takeLooks, takePictures, withStates } from './camera.ts';
 import { type CrowdedDay, playCrowded } from './crowded-day.ts';
 import {
   DOCS,
@@ -34,6 +25,7 @@ import {
   PLACES,
 } from './more-sittings.ts';
 import { openExchanges, type ProtectedDay, playProtected, protectedParts } from './protected-day.ts';
+import { makeSheets } from './sheets.ts';
 import { inOrder, inTrouble, OUTSIDE, protectedOnes, type Sitting } from './sittings.ts';
 import { enter, goTo, openBrowser, openStage, register, type Stage } from './stage.ts';
 
