@@ -24,7 +24,9 @@ const DEVICES = {
 export type Device = keyof typeof DEVICES;
 export type Theme = (typeof THEMES)[number];
 /** Pictures that are taken side by side. */
-const LANES = 3;
+const LANES = 2;
+/** On a machine that others use, too. */
+const PATIENCE_MS = 120_000;
 /** Skeletons show themselves after 300 ms. */
 const STALLED_MS = 600;
 
@@ -78,7 +80,7 @@ export async function takeLooks(page: Page, sitting: Sitting): Promise<void> {
     const height = isOver || isForReadme ? viewport.height : await heightOf(page);
     await page.setViewportSize({ width: viewport.width, height: Math.max(height, viewport.height) });
     // After its tries, some seconds later; a page that asks again by itself is waited for once more.
-    if (state === 'error') await page.getByRole('alert').first().waitFor({ timeout: 25_000 });
+    if (state === 'error') await page.getByRole('alert').first().waitFor();
     await page.screenshot({ path: file, animations: 'disabled' });
     if (await scrollsSideways(page)) console.log(`${file} scrolls sideways`);
   }
@@ -98,7 +100,7 @@ async function picture(context: BrowserContext, url: string, sitting: Sitting): 
   } catch (fault) {
     // The others are worth having.
     process.exitCode = 1;
-    console.error(`no picture of ${name} ${state ?? ''}:`, fault);
+    console.error(`no picture of ${name} ${state ?? ''}: ${String(fault).split('\n', 3).join(' ')}`);
   } finally {
     await page.close();
   }
@@ -148,7 +150,7 @@ export function newVisitors(browser: Browser, cookies?: StorageState): Promise<B
         reducedMotion: 'reduce',
         ...(cookies && { storageState: cookies }),
       });
-      context.setDefaultTimeout(30_000);
+      context.setDefaultTimeout(PATIENCE_MS);
       // A window behind another one counts as hidden, and a hidden page puts its tries off.
       await context.addInitScript("Object.defineProperty(document, 'visibilityState', { value: 'visible' })");
       if (cookies) await context.addInitScript("localStorage.setItem('fillpath.logged-in', '1')");

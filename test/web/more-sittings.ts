@@ -91,9 +91,10 @@ export const overProtected: readonly Sitting[] = [
   { name: 'price-protected', path: '/positions', pose: openPrice },
 ];
 
+/** Longer than any picture: their first window. */
 export const DOCS: readonly Sitting[] = [
-  { name: 'docs', path: '/docs' },
-  { name: 'docs-errors', path: '/docs/errors' },
+  { name: 'docs', path: '/docs', isOver: true },
+  { name: 'docs-errors', path: '/docs/errors', isOver: true },
 ];
 
 /** All of it plays: what a visitor of the demo sees. */

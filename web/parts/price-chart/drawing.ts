@@ -78,8 +78,8 @@ export function draw(charted: Charted, room: number, height: number) {
       text: `${name} ${figure(price)}`,
     })),
     entry: entry === null ? '' : flat(entry, charted.opened, until),
-    asked: numbered.flatMap(({ at, fill }) =>
-      fill?.asked == null ? [] : [diamond(x(Date.parse(at)) - 9, scale.y(fill.asked))],
+    asked: numbered.flatMap(({ no, at, fill }) =>
+      fill?.asked == null ? [] : [{ no, path: diamond(x(Date.parse(at)) - 9, scale.y(fill.asked)) }],
     ),
     ...marks(charted, x, scale, height),
     names: names.map(({ text }, index) => ({ text, x: width + 6, y: placed[index] ?? 0 })),

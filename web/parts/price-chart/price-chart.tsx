@@ -199,8 +199,9 @@ function Drawing(props: DrawingProps) {
           {text}
         </text>
       ))}
-      {drawn.asked.map((path) => (
-        <path key={path} className={styles.asked} d={path} data-mark="asked" />
+      {/* By its number: of two fills at once both stand in one place. */}
+      {drawn.asked.map(({ no, path }) => (
+        <path key={no} className={styles.asked} d={path} data-mark="asked" />
       ))}
       {drawn.fills.map(({ no, x, y, path }) => (
         <g key={no} data-mark="fill">
