@@ -1,5 +1,6 @@
-// What the pages cost who looks at them, with 10,000 orders behind them: the bytes of a first load, and the time from an
-// input to the frame that answers it, in a real Chromium over the loopback. A minute, or two where others use the machine.
+// What the pages cost who looks at them, with 10,000 orders behind them and the 4,750 trades that they are: the bytes of a
+// first load, and the time from an input to the frame that answers it, in a real Chromium over the loopback. Two minutes, or
+// more where others use the machine.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -120,23 +121,27 @@ async function repeat(times: number, once: (n: number) => Promise<Reaction>): Pr
 
 type Tell = (what: string, reactions: readonly Reaction[]) => void;
 
-async function reactions(
-  page: Page,
-  { press, call, rest, longTasks }: Timer,
-  address: string,
-  burst: () => Promise<unknown>,
-  tell: Tell,
-): Promise<void> {
-  /** By the keyboard: what looks for buttons from outside takes longer than what is measured. */
-  const choose = async (selector: string, text: string, shown: string) => {
+/** By the keyboard: what looks for buttons from outside takes longer than what is measured. */
+const chooser =
+  (page: Page, { press, rest }: Timer) =>
+  async (selector: string, text: string, shown: string): Promise<Reaction> => {
     // Who chooses has come there, and sees it: what that drew is not what is measured.
     await page.evaluate(
-      `[...document.querySelectorAll('${selector}')].find((each) => each.textContent.trim() === '${text}').focus()`,
+      `[...document.querySelectorAll('${selector}')].find((each) => each.textContent.trim().startsWith('${text}')).focus()`,
     );
     await rest();
     return press('Enter', shown);
   };
 
+async function reactions(
+  page: Page,
+  timer: Timer,
+  address: string,
+  burst: () => Promise<unknown>,
+  tell: Tell,
+): Promise<void> {
+  const { press, call, rest, longTasks } = timer;
+  const choose = chooser(page, timer);
   await page.goto(address);
   await page.waitForSelector('h1');
   // What everything is to be seen beside: a key that nobody listens to.
@@ -202,6 +207,57 @@ async function reactions(
       `${long.length} tasks over 50 ms then`,
       long.map((ms) => ({ painted: ms, shown: ms, work: ms })),
     );
+}
+
+/** The page of the trades: opened, asked for another time, scrolled with a thousand of them in it, a story and back. */
+async function tradesReactions(page: Page, timer: Timer, address: string, tell: Tell): Promise<void> {
+  const { press, call, rest } = timer;
+  const choose = chooser(page, timer);
+  await page.goto(address);
+  await page.waitForSelector('h1');
+  const opening: Reaction[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    await page.keyboard.press('g');
+    opening.push(await press('d', `location.pathname === '/trades' && ${drawn} > 0`));
+    await page.keyboard.press('g');
+    await press('t', `location.pathname === '/' && document.querySelector('main table')`);
+  }
+  tell('open Trades', opening);
+
+  await page.goto(`${address}/trades?range=all`);
+  await page.waitForSelector('a[data-row]');
+  const heading = `document.querySelector('h1')?.textContent`;
+  const filters: Reaction[] = [];
+  for (const name of ['7 days', 'all', '90 days', 'all'])
+    filters.push(await choose('search a', name, `${heading} !== '${await page.evaluate(heading)}'`));
+  tell('change their time', filters);
+
+  const pages = [];
+  for (
+    let there = Number(await page.evaluate(drawn));
+    there < ROWS;
+    there = Number(await page.evaluate(drawn))
+  )
+    pages.push(await choose('main button', 'Show ', `${drawn} > ${there}`));
+  tell(`earlier ones, to row ${ROWS}`, pages);
+  tell('scroll in these rows', await repeat(20, (n) => call(`scrollTo(0, ${1_000 * (n + 1)})`, 'true')));
+
+  const stories: Reaction[] = [];
+  const backs: Reaction[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    await page.evaluate(`document.querySelectorAll('a[data-row]')[${10 + n}].focus()`);
+    await rest();
+    stories.push(
+      await press(
+        'Enter',
+        `location.pathname.startsWith('/trades/') && document.querySelector('main tbody tr')`,
+      ),
+    );
+    backs.push(await call('history.back()', `location.pathname === '/trades' && ${drawn} > 0`));
+    await rest();
+  }
+  tell('open a trade’s story', stories);
+  tell('back to the trades', backs);
 }
 
 async function sendAtOnce(direct: string, trader: Trader): Promise<void> {
@@ -277,6 +333,7 @@ async function run(dir: string, browser: Browser): Promise<void> {
   console.log(
     `                             next p50     worst  shown p50     worst   work p50     worst   target < ${MOST_MS}`,
   );
+  await tradesReactions(page, timer, address, printReactions);
   await reactions(page, timer, address, () => sendAtOnce(direct, trader), printReactions);
   const [load = 0] = loadavg();
   if (load > availableParallelism() * 1.5)

@@ -1,7 +1,8 @@
 // Of what files the pages consist. Each page is a piece of its own, loaded when it is first opened. What several pages use,
 // esbuild would make a piece of for every set of pages that shares it: dozens, of some hundred bytes each, and the head of
-// each answer weighs more. So the small ones are put together: those that pages outside need into one piece, and
-// those of the pages inside into another. The styles of all are one file.
+// each answer weighs more. So the small ones are put together: those that pages outside need into one piece, those that the
+// frame inside needs, or the pages that most people open first, into another, and the rest into a third. The styles of all are
+// one file.
 
 import { readFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
@@ -12,10 +13,12 @@ type Esbuild = typeof import('esbuild');
 const ENTRY = 'main.tsx';
 /** Who comes to these is not logged in, and needs nothing of what is inside. */
 const OUTSIDE = /^(?:main\.tsx$|pages\/(?:enter|landing)\/)/;
+/** Those inside that are opened first: they do without what only others need. */
+const FIRST = /^(?:parts\/frame\.tsx|pages\/(?:today\/today|signals\/signals)\.tsx)$/;
 /** What is larger, and shared by a few pages only, stays theirs. In bytes. */
 const SMALL = 10_000;
 
-type Group = 'everywhere' | 'inside';
+type Group = 'everywhere' | 'inside' | 'further';
 type Groups = Readonly<Record<Group, readonly string[]>>;
 
 export interface Pieces {
@@ -74,20 +77,26 @@ const entriesOf = ({ outputs }: Metafile): string[] =>
 
 /** The sources of the small pieces that are nobody's own. */
 function groupsOf({ outputs }: Metafile): Groups {
-  const reachedOutside = new Set<string>();
-  const reach = (name: string) => {
-    if (reachedOutside.has(name)) return;
-    reachedOutside.add(name);
-    for (const { path, kind } of outputs[name]?.imports ?? []) if (kind === 'import-statement') reach(path);
+  const reachedFrom = (entries: RegExp): ReadonlySet<string> => {
+    const reached = new Set<string>();
+    const reach = (name: string) => {
+      if (reached.has(name)) return;
+      reached.add(name);
+      for (const { path, kind } of outputs[name]?.imports ?? []) if (kind === 'import-statement') reach(path);
+    };
+    for (const [name, { entryPoint }] of Object.entries(outputs))
+      if (entries.test(entryPoint ?? '')) reach(name);
+    return reached;
   };
-  for (const [name, { entryPoint }] of Object.entries(outputs))
-    if (OUTSIDE.test(entryPoint ?? '')) reach(name);
+  const reachedOutside = reachedFrom(OUTSIDE);
+  const reachedFirst = reachedFrom(FIRST);
 
-  const groups: Record<Group, string[]> = { everywhere: [], inside: [] };
+  const groups: Record<Group, string[]> = { everywhere: [], inside: [], further: [] };
   for (const [name, { entryPoint, bytes, inputs }] of Object.entries(outputs)) {
     if (!name.endsWith('.js') || entryPoint !== undefined) continue;
     if (reachedOutside.has(name)) groups.everywhere.push(...Object.keys(inputs));
-    else if (bytes < SMALL) groups.inside.push(...Object.keys(inputs));
+    else if (bytes < SMALL)
+      groups[reachedFirst.has(name) ? 'inside' : 'further'].push(...Object.keys(inputs));
   }
   return groups;
 }
@@ -102,7 +111,11 @@ function together(sources: Groups, entries: readonly string[]): Plugin {
       const groupsFor = new Map(
         entries.map((entry) => [
           pathOf(entry),
-          OUTSIDE.test(entry) ? ['everywhere'] : ['everywhere', 'inside'],
+          OUTSIDE.test(entry)
+            ? ['everywhere']
+            : FIRST.test(entry)
+              ? ['everywhere', 'inside']
+              : ['everywhere', 'inside', 'further'],
         ]),
       );
       build.onResolve({ filter: /^together:/ }, ({ path }) => ({ path, namespace: 'together' }));

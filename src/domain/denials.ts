@@ -22,7 +22,7 @@ export const DENIALS = {
     status: 400,
     title: 'The webhook body is invalid',
     advice:
-      'Send a JSON object with action, symbol, quantity, timestamp and secret; POST /trading/accounts/{id}/check shows what a message lacks.',
+      'Send a JSON object with action, symbol, quantity, timestamp and secret; the page Check shows what a message lacks, and so does POST /trading/accounts/{id}/check.',
     audit: 'webhook_payload_invalid',
   },
   protection_unsupported: {
@@ -35,7 +35,7 @@ export const DENIALS = {
     status: 400,
     title: 'The broker does not take this kind of entry',
     advice:
-      'Send it at the market, or as this broker takes it: GET /public/brokers says what each one can do. Nothing was traded.',
+      'Send it at the market, or as this broker takes it: the Trade drawer offers that, and GET /public/brokers says it. Nothing was traded.',
   },
   payload_too_large: {
     status: 413,
@@ -87,7 +87,7 @@ export const DENIALS = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    advice: 'Slow down, and try again after the time given in Retry-After.',
+    advice: 'Slow down, and try again in a moment; Retry-After says when.',
   },
   too_many_at_once: {
     status: 429,
@@ -110,7 +110,8 @@ export const DENIALS = {
     title: "The platform's certificate is missing",
     reason:
       "This account takes alerts only with the charting platform's client certificate, and this request came without it.",
-    advice: 'Send it from the platform, or turn require_platform_certificate off.',
+    advice:
+      'Send it from the platform, or turn this requirement off among the account’s settings (require_platform_certificate).',
   },
   /** The same check on the trading routes (the spec gives both one audit action); also of a foreign IP at an admin path. */
   ip_not_allowed: {
@@ -197,28 +198,29 @@ export const DENIALS = {
     status: 409,
     title: 'There is nothing to look for',
     reason: 'The order’s fill is known, or it has not been sent yet.',
-    advice: 'Read the order with GET /trading/orders/{id}.',
+    advice: 'Read the order’s story, or GET /trading/orders/{id}.',
   },
   not_resting: {
     status: 409,
     title: 'This order is not resting at the broker',
     reason:
       'Only an entry that waits at the broker can be cancelled. This one has ended, or has not been sent yet.',
-    advice: 'Read the order with GET /trading/orders/{id}.',
+    advice: 'Read the order’s story, or GET /trading/orders/{id}.',
   },
   not_resumable: {
     status: 409,
     title: 'This protection cannot be resumed',
     reason: 'It is looked after already, its position has another protection, or its account is gone.',
     advice:
-      'See GET /trading/protections/{id}. If the position has another protection by now, change that one with "protect". Once that position is closed, this one can be resumed, and what is left of it at the broker is removed.',
+      'Read its story, or GET /trading/protections/{id}. If the position has another protection by now, change that one with "protect". Once that position is closed, this one can be resumed, and what is left of it at the broker is removed.',
   },
   not_settleable: {
     status: 409,
     title: 'This order cannot be settled by hand',
     reason:
       'What became of it is known, or is still being found out: only a dead letter, or an order that has been unknown for 10 minutes, is settled by its owner.',
-    advice: 'Read the order with GET /trading/orders/{id}; look again with POST /trading/orders/{id}/look.',
+    advice:
+      'Read the order’s story, or GET /trading/orders/{id}; have it looked up again there, or with POST /trading/orders/{id}/look.',
   },
   terms_version_exists: {
     status: 409,
@@ -236,12 +238,13 @@ export const DENIALS = {
   plan_simulation_only: {
     status: 403,
     title: 'This plan is limited to simulation',
-    advice: 'Send ?simulation=true, or choose a plan with real trading.',
+    advice: 'Send it as a simulation (?simulation=true), or choose a plan with real trading.',
   },
   terms_not_accepted: {
     status: 403,
     title: 'The current terms of service are not accepted',
-    advice: 'Read the terms under /public/terms and accept them with POST /settings/terms.',
+    advice:
+      'Read the terms and accept them on the page Today, or with GET /public/terms and POST /settings/terms.',
   },
   credentials_not_verified: {
     status: 400,
@@ -264,7 +267,7 @@ export const DENIALS = {
     status: 404,
     title: 'No such group',
     reason: 'You have no such group.',
-    advice: 'GET /trading/groups lists your groups.',
+    advice: 'Your groups are on the page Groups, and in GET /trading/groups.',
   },
   group_conflict: {
     status: 409,
@@ -280,7 +283,7 @@ export const DENIALS = {
   positions_open: {
     status: 409,
     title: 'The account holds positions at the broker',
-    advice: 'Close them first, or delete the account with ?keep_positions=true.',
+    advice: 'Close them first, or delete the account and leave them at the broker (?keep_positions=true).',
   },
   account_changed: {
     status: 409,
@@ -295,7 +298,7 @@ export const DENIALS = {
   credentials_missing: {
     status: 400,
     title: 'The account has no broker credentials',
-    advice: 'Send them first, with PUT /trading/accounts/{id}/credentials.',
+    advice: 'Enter them first, on the account’s page or with PUT /trading/accounts/{id}/credentials.',
   },
   credentials_unreadable: {
     status: 400,

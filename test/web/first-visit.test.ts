@@ -39,6 +39,10 @@ await onStage('a first visit on the free plan', async ({ stage, visitor, page, o
     await page.getByRole('main').getByText('simulated', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'from the charting platform' }).click();
     await page.getByText(/\/order\?simulation=true$/).waitFor();
+    for (const width of [390, 768, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.deepEqual(await sideways(page), [], `the address at ${width}`);
+    }
     await page.getByRole('button', { name: 'from a terminal' }).click();
     assert.deepEqual(await barriers(page), []);
   });

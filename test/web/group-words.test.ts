@@ -159,7 +159,7 @@ describe('where the time of a group’s signal went', () => {
       bars.map(({ name, from, at, position }) => [name, from, at, position]),
       [
         ['Arrived, checked once for the group', 0, 1.6, null],
-        ['Judged, 2 orders committed together', 1.6, 4.1, null],
+        ['Judged, 2 orders recorded together', 1.6, 4.1, null],
         ['Bybit, bought 0.4', 4.1, 148, 0.4],
         ['OKX, closed short 0.1', 4.1, 112, 0],
         ['OKX, bought 0.2', 112, 203, 0.2],
@@ -177,7 +177,7 @@ describe('where the time of a group’s signal went', () => {
       ]).map(({ name, at }) => [name, at]),
       [
         ['Arrived, checked once for the group', 1.6],
-        ['Judged, 2 orders committed together', 4.1],
+        ['Judged, 2 orders recorded together', 4.1],
         ['A, rejected', 9],
       ],
     );

@@ -104,6 +104,30 @@ await onStage('A picture of it', async ({ stage, visitor, page, open }) => {
     assert.equal(isAbove, true);
   });
 
+  test('of a reversal has what was asked for once for each fill, however wide the window becomes', async () => {
+    const stood = { prev_market_position: 'flat', prev_market_position_size: 0 };
+    const long = { market_position: 'long', market_position_size: 10 };
+    const turned = { market_position: 'short', market_position_size: 10 };
+    const was = { prev_market_position: 'long', prev_market_position_size: 10 };
+    const order = { symbol: 'BTCUSDT', price: 103.5 };
+    assert.equal(
+      await stage.signal(account, { ...order, action: 'buy', quantity: 10, ...long, ...stood }),
+      200,
+    );
+    assert.equal(
+      await stage.signal(account, { ...order, action: 'sell', quantity: 20, ...turned, ...was }),
+      200,
+    );
+    await open(`/orders/${(await orders()).items[0]?.order_id}`);
+    await status.filter({ hasText: 'the broker’s own candles' }).waitFor();
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      await visitor.settled();
+      assert.equal(await marks('asked').count(), 2, String(width));
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   test('candles that are late, are refused or are none: the rest is drawn, and nothing moves', async () => {
     const candles = '**/candles?*';
     const held = Promise.withResolvers<void>();

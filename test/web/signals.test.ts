@@ -5,6 +5,7 @@ import { lastKnown } from '../../web/pages/signals/last-known.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
 import { happened, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
 import { unrealOf } from '../../web/parts/numbers.ts';
+import { minuteOf } from '../../web/parts/times.ts';
 import { orderSummary as order, signalRecord as signal } from './records.ts';
 
 const exit = { client_order_id: 'c', broker_ref: null, error: null };
@@ -79,6 +80,16 @@ test('a reversal whose entry was rejected says both', () => {
     text: 'Closed long 2 at 5, now flat; too little margin',
     code: 'insufficient_margin',
   });
+});
+
+test('a time in a reason is said as it is where the reader is', () => {
+  const message = 'The market is closed. It opens next at 2026-11-20T09:05:00.000Z.';
+  const closed = order({ status: 'rejected', error: { code: 'market_closed', message, advice: '' } });
+  const opens = new Date('2026-11-20T09:05:00.000Z');
+  assert.equal(
+    orderHappened(closed).text,
+    `The market is closed. It opens next at ${minuteOf(opens, new Date())}`,
+  );
 });
 
 test('a refusal says its reason and its code; a report that it was one', () => {

@@ -32,7 +32,8 @@ const openTrade = async (page: Page) => {
     .click();
   await drawer.getByLabel('buy').check();
   await drawer.getByLabel('Quantity').fill('0.1');
-  await drawer.getByRole('button', { name: /^Buy/ }).waitFor();
+  // It buys, or closes first what is short.
+  await drawer.getByRole('button', { name: /buy .*BTCUSDT/i }).waitFor();
 };
 const openHalt = async (page: Page) => {
   await page.locator('#halt').click();

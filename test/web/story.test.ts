@@ -79,7 +79,7 @@ test('the waterfall names each step, and its sums are the whole', () => {
     steps.map(({ name, at, position }) => [name, at, position]),
     [
       ['Arrived, 16 checks passed', 1, undefined],
-      ['Committed, queued, taken by the worker', 4, undefined],
+      ['Recorded, queued, taken up', 4, undefined],
       ['Position read, planned: close, then enter', 43, 0.1],
       ['Exit sent, acknowledged', 82, undefined],
       ['Exit filled at 96,418.3', 121, 0],

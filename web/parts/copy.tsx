@@ -32,7 +32,7 @@ const shortId = (id: string): string => (id.length > 22 ? `${id.slice(0, 8)}…$
 
 export function CopyId({ id, whole = false }: { readonly id: string; readonly whole?: boolean }) {
   return (
-    <span className={styles.id}>
+    <span className={whole ? `${styles.id} ${styles.whole}` : styles.id}>
       <span className="id" title={id}>
         {whole ? id : shortId(id)}
       </span>

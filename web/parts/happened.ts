@@ -6,6 +6,7 @@ import { figure, heldInWords } from './numbers.ts';
 import { CLOSED } from './protection/words.ts';
 import { reasonOf } from './reasons.ts';
 import { isResting, takenBackBy, whereInWords } from './resting/words.ts';
+import { minuteOf } from './times.ts';
 
 type Schemas = components['schemas'];
 export type Signal = Schemas['SignalSummary'];
@@ -88,8 +89,13 @@ function moveInWords({ leg, side, filled }: Traded, before: number): string {
 
 const atPrice = (price: number | null): string => (price === null ? '' : ` at ${figure(price)}`);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-/** A clause of ours: the API's sentences end with a full stop. */
-export const clause = (text: string): string => text.trim().replace(/\.$/, '');
+const POINT_IN_TIME = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g;
+/** A clause of ours: the API's sentences end with a full stop, and say their times in UTC. */
+export const clause = (text: string): string =>
+  text
+    .trim()
+    .replace(/\.$/, '')
+    .replace(POINT_IN_TIME, (at) => minuteOf(new Date(at), new Date()));
 /** Within a sentence; a symbol in capitals stays what it is. */
 export const lower = (text: string): string =>
   /^.[a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;

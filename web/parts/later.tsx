@@ -77,6 +77,12 @@ async function faultOf(reason: unknown): Promise<unknown> {
   return new Promise(() => {});
 }
 
+/** What opens over any page comes before the other pages; failed, it is loaded again when it is opened. */
+export const bringAhead = (load: () => Promise<unknown>): void =>
+  void pages.unshift({ load: () => load().then(nothing, nothing), forget: nothing });
+
+const nothing = (): void => {};
+
 export function forgetMissing(): void {
   for (const page of pages) page.forget();
 }

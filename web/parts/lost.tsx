@@ -7,6 +7,7 @@ import { Unreachable } from '../api/problem.ts';
 import { mayBeLoggedIn } from '../api/session.ts';
 import { useLiveness } from '../live/live.tsx';
 import { forgetMissing } from './later.tsx';
+import { Outside } from './outside.tsx';
 import { Page, useTitle } from './page.tsx';
 import { ProblemNote } from './problem-note.tsx';
 
@@ -22,9 +23,16 @@ export const MissingPage = () =>
       </Frame>
     </Suspense>
   ) : (
-    <main className="unscripted">
+    <Outside
+      links={
+        <>
+          <Link to="/login">Log in</Link>
+          <Link to="/register">Register</Link>
+        </>
+      }
+    >
       <Missing />
-    </main>
+    </Outside>
   );
 
 function Missing() {

@@ -1,10 +1,11 @@
 // What stands over the pages when it is opened (over.tsx). The kill switch comes with the frame, so that nothing is left to be
-// loaded when it is needed; the drawers are loaded as soon as the frame stands.
+// loaded when it is needed; the drawers are loaded soon after the first page, or when one is opened.
 
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { HaltDialog } from '../pages/halt/halt-dialog.tsx';
 import { useHalting } from '../pages/halt/halting.ts';
 import type { ProtectDraft, TradeDraft } from './drafts.ts';
+import { bringAhead } from './later.tsx';
 import { type Over, OverContext } from './over.tsx';
 import { OverFault } from './over-fault.tsx';
 
@@ -12,6 +13,8 @@ const loadTrade = () => import('../pages/trade/trade-drawer.tsx');
 const TradeDrawer = lazy(loadTrade);
 const loadProtect = () => import('../pages/protect/protect-drawer.tsx');
 const ProtectDrawer = lazy(loadProtect);
+bringAhead(loadProtect);
+bringAhead(loadTrade);
 
 export function OverPages({ children }: { readonly children: ReactNode }) {
   const [draft, setDraft] = useState<TradeDraft | null>(null);
@@ -33,11 +36,6 @@ export function OverPages({ children }: { readonly children: ReactNode }) {
     }),
     [],
   );
-  useEffect(() => {
-    // Failed, it is loaded again when it is opened.
-    loadTrade().catch(() => {});
-    loadProtect().catch(() => {});
-  }, []);
   const leaveTrade = () => setDraft(null);
   const leaveProtect = () => setGuarded(null);
   const leaveHalt = () => {

@@ -10,7 +10,7 @@ const FOUND: Readonly<Record<string, string>> = {
   credentials_not_verified: 'The broker credentials are not verified',
   daily_limit_reached: 'The daily order limit is reached',
   group_disabled: 'The group is disabled',
-  payload_too_large: 'The body is too large',
+  payload_too_large: 'The message is too large',
   platform_certificate_missing: 'The platform’s certificate is missing',
   plan_simulation_only: 'This plan is limited to simulation',
   rate_limited: 'Too many requests',

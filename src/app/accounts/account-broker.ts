@@ -40,7 +40,7 @@ export const UPGRADING = deny('worker_unavailable', { ...AGAIN, detail: 'The ser
 
 export const NO_SYMBOL = deny('not_found', {
   detail: 'The account’s broker has no such symbol, or it is not traded now.',
-  advice: 'GET /trading/accounts/{id}/symbols lists what can be traded.',
+  advice: 'The Trade drawer finds what can be traded, and GET /trading/accounts/{id}/symbols lists it.',
 });
 
 /** Nobody who trades is held back by it. */

@@ -249,7 +249,7 @@ function groupOf(accounts: string): string {
     .map((name) => name.trim().slice(0, 32))
     .filter((name) => name !== '');
   const named = names.slice(0, 20).join(', ');
-  return `several accounts are a group here: make one of ${named} (POST /trading/groups), and send this to its address. No account stands in the message.`;
+  return `several accounts are a group here: make one of ${named} on the page Groups (or by POST /trading/groups), and send this to its address. No account stands in the message.`;
 }
 
 const CROSS_TRADE_PRICES = {

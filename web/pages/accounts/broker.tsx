@@ -89,7 +89,7 @@ function Credentials({ account, broker }: { readonly account: Account; readonly 
       }
     >
       <Worth account={account} />
-      <small>sealed in your browser; only a worker can open them</small>
+      <small>sealed in your browser, and opened only where your orders are sent from</small>
       {isEntering && (
         <form className={styles.credentials} onSubmit={submit} autoComplete="off">
           <CredentialFields broker={broker} />

@@ -165,7 +165,7 @@ function DeleteDialog({ account, onClose }: { readonly account: Account; readonl
   return (
     <Dialog title={`Delete ${account.name}`} onClose={onClose}>
       <p>
-        Its webhook stops at once: alerts that still arrive are answered with 404. Its settings, guards and
+        Its webhook stops at once: alerts that still arrive, exits too, are refused. Its settings, guards and
         sealed credentials are gone for good. Orders, signals and audit entries are kept.
       </p>
       {remove.error && <ProblemNote fault={remove.error} />}

@@ -17,7 +17,7 @@ export function Layers({ message, checked }: { readonly message: string; readonl
   const lost = lostElsewhere(linesOf(message), checked);
   return (
     <Section
-      title="What each layer says"
+      title="What each check says"
       more={
         <span className="quiet">
           {checked.service !== null && checked.understood !== null && 'of the message below; '}

@@ -142,8 +142,8 @@ function Delete({ group }: { readonly group: Group }) {
           mutation={remove}
           onClose={() => setAsking(false)}
         >
-          Its address stops at once: alerts that still arrive, exits too, are answered with 404. The accounts,
-          their positions and stops stay, and so do the orders that came from it.
+          Its address stops at once: alerts that still arrive, exits too, are refused. The accounts, their
+          positions and stops stay, and so do the orders that came from it.
         </Sure>
       )}
     </>

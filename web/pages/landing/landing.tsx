@@ -115,13 +115,13 @@ function Health() {
       </div>
       {hosts !== undefined && (
         <div>
-          <dt>{hosts === 1 ? 'worker host' : 'worker hosts'}</dt>
+          <dt>{hosts === 1 ? 'host that sends orders' : 'hosts that send orders'}</dt>
           <dd>{figure(hosts)}</dd>
         </div>
       )}
       {checks !== undefined && (
         <div>
-          <dt>fills being verified</dt>
+          <dt>fills being looked up</dt>
           <dd>{figure(checks)}</dd>
         </div>
       )}

@@ -8,7 +8,7 @@ export interface ExampleStep {
 
 export const STEPS: readonly ExampleStep[] = [
   { name: 'Arrived, proven genuine', ms: 1.3, whose: 'ours' },
-  { name: 'Committed and queued', ms: 2.6, whose: 'ours' },
+  { name: 'Recorded and queued', ms: 2.6, whose: 'ours' },
   { name: 'Position read', ms: 38.7, whose: 'theirs' },
   { name: 'Long closed', ms: 77.8, whose: 'theirs' },
   { name: 'Between the legs', ms: 1.3, whose: 'ours' },

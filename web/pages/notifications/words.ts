@@ -16,7 +16,7 @@ export const GROUPS: readonly Group[] = [
     name: 'Not known, or not as it should be',
     events: [
       ['order_unknown', 'an order is unknown'],
-      ['dead_letter', 'fill verification gave up'],
+      ['dead_letter', 'nobody could say what became of an order'],
       ['drift', 'a position is not the strategy’s'],
     ],
   },
@@ -164,7 +164,7 @@ export const mailInWords = (mail: boolean | null): string | null =>
   mail === null
     ? null
     : mail
-      ? 'Mails about gaps, drifts, silence and attacks are sent besides.'
+      ? 'Mails about missed alerts, positions that are not the strategy’s, silence and attacks are sent besides.'
       : 'No mails are sent: this service has no mail server. Its operator sets one with SMTP_URL.';
 
 /** `mail`: whether the service can send any; null: that is not known yet. */

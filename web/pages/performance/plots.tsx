@@ -113,8 +113,10 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
         field={field}
         title="Accepted to answered"
         amount={totals.latest?.p50 == null ? '–' : `${figure(totals.latest.p50)} ms`}
-        unit={totals.latest ? `p50 on ${shortDay(totals.latest.day)}` : 'no broker answered'}
-        notes="from our acceptance to the broker’s answer; per day, logarithmic"
+        unit={
+          totals.latest ? `or less for half of them on ${shortDay(totals.latest.day)}` : 'no broker answered'
+        }
+        notes="from our acceptance to the broker’s answer, each day; p50: half took no longer, p90: 9 of 10, p99: 99 of 100"
         says={`Milliseconds from the acceptance of an order to the broker’s answer, per day from ${span}${totals.latest ? `; last ${latencyInWords(totals.latest)}` : ''}.`}
         sheet={sheets.latency}
         height={HEIGHTS.latency}

@@ -109,9 +109,9 @@ export default function Positions() {
         </table>
         <p className={styles.note}>
           Strategy: what the last genuine signal said. Broker: what the broker says it holds. An Align is an
-          order of its own, with its own story; nothing is aligned unless you say so, or the account’s{' '}
-          <code>out_of_sync</code> is <code>follow</code>. A distance counts from the last price, money from
-          the average price; fees and slippage are not in it.
+          order of its own, with its own story; nothing is aligned unless you say so, or the account is set to
+          follow the strategy when it is out of sync. A distance counts from the last price, money from the
+          average price; fees and slippage are not in it.
         </p>
       </Led>
       <RestingEntries entries={resting} books={shown} />

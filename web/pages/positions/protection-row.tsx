@@ -101,9 +101,7 @@ function Unprotected({
           </b>{' '}
           {protection.reason ?? 'Its stop is wanted, and does not stand at the broker.'}{' '}
           {book.account.unprotected === 'alert' && (
-            <>
-              Nothing is closed by itself (<code>unprotected: alert</code>).{' '}
-            </>
+            <>Nothing is closed by itself: the account is set to keep it, tell you and keep trying. </>
           )}
           <Link to={`/protections/${protection.id}` as never}>Its story</Link>
         </p>

@@ -167,8 +167,10 @@ function Line(line: LineProps) {
         )}
       </td>
       <td className={styles.what} title={what.code === null ? what.text : `${what.text} (${what.code})`}>
-        {what.text}
-        {what.code && <code>{what.code}</code>}
+        <div>
+          {what.text}
+          {what.code && <code>{what.code}</code>}
+        </div>
       </td>
       <td className={`num ${styles.slippage}`}>{slippage === null ? null : signed(slippage)}</td>
       <td className={`num ${styles.took}`}>

@@ -10,6 +10,7 @@ import { More } from '../../parts/more.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton, WaitingPage } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { RowsNear } from '../../parts/rows-near.tsx';
 import { spelled } from '../../parts/symbol.ts';
 import { useTogether } from '../../parts/together.ts';
 import { ageInWords, useNow } from '../../parts/when.tsx';
@@ -20,7 +21,6 @@ import { type Filters, filtersOf, isWholeDay } from './filters.ts';
 import { Found } from './found.tsx';
 import { Columns, SignalRow, useAccountOf } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
-import { RowsNear } from './rows-near.tsx';
 import styles from './signals.module.css';
 import { useSignals } from './use-signals.ts';
 

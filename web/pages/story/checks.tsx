@@ -28,7 +28,7 @@ const PASSED: Readonly<Record<Verdict['check'], string>> = {
   plan: 'allows it',
   terms: 'accepted',
   credentials: 'in order',
-  daily_limit: 'not reached',
+  daily_limit: 'not used up',
   worker: 'took it',
 };
 

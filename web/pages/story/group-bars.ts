@@ -36,7 +36,7 @@ export function groupBars(members: readonly Named[]): readonly Bar[] {
       ...{ from: 0, at: validated },
     },
     {
-      ...{ key: 'judged', name: `Judged, ${counted(members.length, 'order')} committed together` },
+      ...{ key: 'judged', name: `Judged, ${counted(members.length, 'order')} recorded together` },
       ...{ whose: 'ours', position: null, from: validated, at: queued },
     },
     ...ended

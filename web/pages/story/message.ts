@@ -105,7 +105,7 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
       return {
         words: hasPrice(understood)
           ? 'its name: the next entry of it takes its place'
-          : 'part of the fingerprint',
+          : 'tells alerts within one second apart',
       };
     case 'limit_price':
     case 'stop_price':

@@ -64,7 +64,7 @@ export function fallOf(order: Order, { checks }: Before): Fall {
       'ours',
       trace.validated,
     );
-  if (trace.taken !== undefined) add('Committed, queued, taken by the worker', 'ours', trace.taken);
+  if (trace.taken !== undefined) add('Recorded, queued, taken up', 'ours', trace.taken);
 
   let held = order.position_before;
   const since = (at: string) => Date.parse(at) - Date.parse(order.submitted_at);

@@ -69,14 +69,14 @@ function ByVerification({ order: { order_id, verification, broker_name } }: { re
       {state === 'dead_letter' ? (
         <li className={styles.next}>
           <Mark name="risk" />
-          <b>dead letter</b>
+          <b>given up</b>
           <span>It is no longer looked up by itself. Look now, or record what became of it.</span>
         </li>
       ) : (
         <li>
           <Mark name="placed" />
           <span>in the end</span>
-          <span>If the broker never says, it becomes a dead letter, and you decide</span>
+          <span>If the broker never says, we stop asking, and you decide</span>
         </li>
       )}
     </ol>

@@ -73,5 +73,7 @@ function shareInWords(risk: number, equities: readonly (number | null)[]): strin
   if (equities.includes(null)) return '';
   const all = equities.reduce<Big>((sum, equity) => sum.plus(equity ?? 0), new Big(0));
   if (all.lte(0)) return '';
-  return ` (${figure(new Big(risk).div(all).times(100).round(1).toNumber())} % of the equity)`;
+  const share = new Big(risk).div(all).times(100);
+  const said = share.gt(0) && share.lt(0.1) ? 'less than 0.1' : figure(share.round(1).toNumber());
+  return ` (${said} % of the equity)`;
 }

@@ -78,7 +78,7 @@ export function firstSteps({ overview, accounts, session, hasExecuted, isMessage
       'A broker',
       connected !== undefined,
       connected?.name ?? '',
-      'its key is sealed in this browser and only a worker can open it',
+      'its key is sealed in this browser, and opened only where your orders are sent from',
     ],
     [
       'guards',

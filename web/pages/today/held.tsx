@@ -109,7 +109,7 @@ const WORDS: Readonly<Record<Trouble, string>> = {
 };
 
 /** Where its stop stands and what is lost there, or why there is none. */
-function StopOf({ row: { protection, risk } }: { readonly row: HeldRow }) {
+function StopOf({ row: { protection, risk, account } }: { readonly row: HeldRow }) {
   if (!protection || (protection.stop_loss === null && !isBare(protection)))
     return <span className="quiet">no stop</span>;
   const { state, stop_loss, unprotected_since: since } = protection;
@@ -118,7 +118,12 @@ function StopOf({ row: { protection, risk } }: { readonly row: HeldRow }) {
   if (state === 'unwatched' || state === 'left') return <span className="act">{state}</span>;
   return (
     <>
-      {stop_loss !== null && figure(stop_loss)} {risk !== null && <small>{money(-risk || 0)}</small>}
+      {stop_loss !== null && figure(stop_loss)}{' '}
+      {risk !== null && (
+        <small className={styles.atRisk}>
+          {money(-risk || 0)} {account.currency}
+        </small>
+      )}
     </>
   );
 }

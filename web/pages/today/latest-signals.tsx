@@ -81,8 +81,8 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
                 </Link>
               </h2>
             </th>
-            <th scope="col" colSpan={3}>
-              Signal
+            <th scope="col" colSpan={3} className={styles.signal}>
+              <span>Signal</span>
             </th>
             <th scope="col">Status</th>
             <th scope="col">
@@ -187,7 +187,7 @@ function SignalRow({
         <SignalStatus status={signal.order_status ?? signal.outcome} />
       </td>
       <td className={`${styles.what} ellipsis`} title={code === null ? what : `${what} (${code})`}>
-        {what}
+        <div>{what}</div>
       </td>
     </tr>
   );

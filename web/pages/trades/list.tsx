@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
@@ -12,6 +12,7 @@ import { figure, money, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { RowLink } from '../../parts/row-link.tsx';
+import { RowsNear } from '../../parts/rows-near.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Asked, queryOf } from './asked.ts';
 import styles from './list.module.css';
@@ -43,7 +44,8 @@ export function TradeList({ asked, summary }: { readonly asked: Asked; readonly 
   const { trades: count, profit } = summary;
   const [seen, see] = useState<Seen>({ count, profit });
   const list = useTrades(asked, summary.currency, seen);
-  const trades = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  const pages = list.data?.pages;
+  const trades = useMemo(() => pages?.flatMap(({ items }) => items) ?? [], [pages]);
   const left = seen.count - trades.length;
   const fresh = count - seen.count;
   const ask = () => {
@@ -87,8 +89,8 @@ export function TradeList({ asked, summary }: { readonly asked: Asked; readonly 
                 </th>
               </tr>
             </thead>
-            <tbody>
-              {(fresh !== 0 || profit !== seen.profit) && (
+            {(fresh !== 0 || profit !== seen.profit) && (
+              <tbody>
                 <tr>
                   <td colSpan={10} className={styles.fresh}>
                     <button type="button" className="link" onClick={() => see({ count, profit })}>
@@ -96,11 +98,9 @@ export function TradeList({ asked, summary }: { readonly asked: Asked; readonly 
                     </button>
                   </td>
                 </tr>
-              )}
-              {trades.map((trade) => (
-                <Row key={trade.id} trade={trade} />
-              ))}
-            </tbody>
+              </tbody>
+            )}
+            <RowsNear rows={trades}>{(trade, place) => <Row trade={trade} place={place} />}</RowsNear>
           </table>
         </Led>
         {list.isPending && <Skeleton rows={12} />}
@@ -117,11 +117,11 @@ export function TradeList({ asked, summary }: { readonly asked: Asked; readonly 
   );
 }
 
-function Row({ trade }: { readonly trade: Trade }) {
+function Row({ trade, place }: { readonly trade: Trade; readonly place: number }) {
   const { symbol, side, quantity, entry_price, exit_price, strategy } = trade;
   const word = unrealOf(trade, undefined);
   return (
-    <tr className={word ? 'opens hatched' : 'opens'}>
+    <tr className={word ? 'opens hatched' : 'opens'} aria-rowindex={place + 2}>
       <td className={styles.closed}>{trade.closed_at && <When at={trade.closed_at} />}</td>
       <td className={`${styles.wide} quiet`}>
         <When at={trade.opened_at} />

@@ -38,8 +38,8 @@ export function WebhookAddress({ of: { name, webhook_url }, makeAnew }: AddressP
           mutation={regenerate}
           onClose={() => setAsking(false)}
         >
-          The present address stops at once: every alert that sends to it is answered with 404 until you paste
-          the new address into it. The secret stays as it is.
+          The present address stops at once: every alert that sends to it, exits too, is refused until you
+          paste the new address into it. The secret stays as it is.
         </Sure>
       )}
     </Row>

@@ -4,36 +4,38 @@
 
 import { Fragment, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import type { Signal } from '../../parts/happened.ts';
-import styles from './signals.module.css';
 
 /** A block is drawn in a fraction of a frame. */
 const BLOCK = 10;
 /** Half a screen ahead, in pixels: who scrolls sees rows, not spaces. */
 const NEAR = 400;
 
-type DrawRow = (signal: Signal, index: number) => ReactNode;
+/** What a list is made of. */
+interface Row {
+  readonly id: string;
+}
+type DrawRow<Kind extends Row> = (row: Kind, index: number) => ReactNode;
 
-interface BlockProps {
-  readonly rows: readonly Signal[];
+interface BlockProps<Kind extends Row> {
+  readonly rows: readonly Kind[];
   readonly from: number;
   /** To be seen at once, by what is known before it is drawn. */
   readonly isExpected: boolean;
   readonly isWhole: boolean;
-  readonly children: DrawRow;
+  readonly children: DrawRow<Kind>;
 }
 
-export function RowsNear({
+export function RowsNear<Kind extends Row>({
   rows,
   children,
 }: {
-  readonly rows: readonly Signal[];
-  readonly children: DrawRow;
+  readonly rows: readonly Kind[];
+  readonly children: DrawRow<Kind>;
 }) {
   const isWhole = useIsWhole();
-  useScroll();
+  const wasAt = useScroll();
   const blocks = useBlocks(rows);
-  const expected = expectedOf(blocks);
+  const expected = expectedOf(blocks, wasAt());
   return blocks.map((block, n) => (
     <Block
       key={block[0]?.id}
@@ -48,8 +50,8 @@ export function RowsNear({
 }
 
 /** A block whose rows are the same stays the same: of a page that is added only its own are watched anew. */
-function useBlocks(rows: readonly Signal[]): readonly (readonly Signal[])[] {
-  const last = useRef<readonly (readonly Signal[])[]>([]);
+function useBlocks<Kind extends Row>(rows: readonly Kind[]): readonly (readonly Kind[])[] {
+  const last = useRef<readonly (readonly Kind[])[]>([]);
   return useMemo(() => {
     last.current = Array.from({ length: Math.ceil(rows.length / BLOCK) }, (_, n) => {
       const block = rows.slice(n * BLOCK, (n + 1) * BLOCK);
@@ -60,7 +62,7 @@ function useBlocks(rows: readonly Signal[]): readonly (readonly Signal[])[] {
   }, [rows]);
 }
 
-function Block({ rows, from, isExpected, isWhole, children }: BlockProps) {
+function Block<Kind extends Row>({ rows, from, isExpected, isWhole, children }: BlockProps<Kind>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [isNear, setNear] = useState(isExpected);
   useEffect(() => (body.current ? watch(body.current, { rows, setNear }) : undefined), [rows]);
@@ -69,7 +71,7 @@ function Block({ rows, from, isExpected, isWhole, children }: BlockProps) {
       {isNear || isWhole ? (
         rows.map((row, n) => <Fragment key={row.id}>{children(row, from + n)}</Fragment>)
       ) : (
-        <tr className={styles.space} style={{ height: heightOf(rows) }}>
+        <tr className="space" style={{ height: heightOf(rows) }}>
           <td />
         </tr>
       )}
@@ -78,23 +80,23 @@ function Block({ rows, from, isExpected, isWhole, children }: BlockProps) {
 }
 
 /** As last seen, in a window of this width; by its first row, which the list keeps for as long as it is kept itself. */
-const heights = new WeakMap<Signal, { readonly height: number; readonly width: number }>();
+const heights = new WeakMap<Row, { readonly height: number; readonly width: number }>();
 /** Of a row that was not drawn yet. */
 let usual = 37;
 
-function noteHeight(rows: readonly Signal[], height: number): void {
+function noteHeight(rows: readonly Row[], height: number): void {
   if (!rows[0] || height === 0) return;
   heights.set(rows[0], { height, width: innerWidth });
   usual = height / rows.length;
 }
 
-function heightOf(rows: readonly Signal[]): number {
+function heightOf(rows: readonly Row[]): number {
   const known = rows[0] && heights.get(rows[0]);
   return known?.width === innerWidth ? known.height : rows.length * usual;
 }
 
 interface Watched {
-  readonly rows: readonly Signal[];
+  readonly rows: readonly Row[];
   setNear(isNear: boolean): void;
 }
 
@@ -125,24 +127,27 @@ function watch(block: Element, is: Watched): () => void {
   };
 }
 
-/** How far down the page is, or was when the list was last on it. */
-let scrolled = 0;
+/** By its path, how far down a page is, or was when its list was last on it. */
+const scrolled = new Map<string, number>();
 
-function useScroll(): void {
+function useScroll(): () => number {
+  const [path] = useState(() => location.pathname);
   // Gone before the next page is shown, which begins at its top.
   useLayoutEffect(() => {
-    const note = () => {
-      scrolled = scrollY;
-    };
+    const note = () => void scrolled.set(path, scrollY);
     addEventListener('scroll', note, { passive: true });
     return () => removeEventListener('scroll', note);
-  }, []);
+  }, [path]);
+  return () => scrolled.get(path) ?? 0;
 }
 
 /** Who comes back is taken to where they were: what is seen there is there at once, and what is near it a frame later. */
-function expectedOf(blocks: readonly (readonly Signal[])[]): ReadonlySet<readonly Signal[]> {
+function expectedOf<Block extends readonly Row[]>(
+  blocks: readonly Block[],
+  wasAt: number,
+): ReadonlySet<Block> {
   const all = blocks.reduce((sum, block) => sum + heightOf(block), 0);
-  const from = Math.min(scrolled, Math.max(0, all - innerHeight));
+  const from = Math.min(wasAt, Math.max(0, all - innerHeight));
   let top = 0;
   return new Set(
     blocks.filter((block) => {
