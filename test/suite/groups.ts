@@ -49,7 +49,7 @@ export function costOf(file: TestFile): number {
 /** About so much of a text takes half a minute of a processor; what has servers of its own counts for more. */
 const GROUP_CHARACTERS = 180_000;
 
-/** Each file once: those that take long, then those that share a process with their neighbours of the folder. */
+/** Each file once: those that take long, then those that share a process with their neighbours of the folder, largest first. */
 export function grouped(files: readonly TestFile[]): readonly (readonly string[])[] {
   const rank = ({ path }: TestFile) => LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`));
   const long = files.filter(isLong).sort((a, b) => rank(a) - rank(b));
@@ -58,24 +58,34 @@ export function grouped(files: readonly TestFile[]): readonly (readonly string[]
     files.filter((file) => !isAlone(file)),
     ({ path, text }) => (ON_REAL_SERVERS.test(text) ? 'on real servers' : dirname(path)),
   );
+  const groups = [...sharing.values()].flatMap(inParts).sort((a, b) => b.characters - a.characters);
   return [
     ...long.map(({ path }) => [path]),
-    ...[...sharing.values()].flatMap(inParts),
+    ...groups.map(({ paths }) => paths),
     ...alone.map(({ path }) => [path]),
   ];
 }
 
-function inParts(files: readonly TestFile[]): readonly (readonly string[])[] {
-  const groups: string[][] = [];
-  let characters = Number.POSITIVE_INFINITY;
+/** A file that runs suites of others once more names only them. */
+const charactersOf = (file: TestFile): number =>
+  ON_REAL_SERVERS.test(file.text) ? GROUP_CHARACTERS / 3 : file.text.length * costOf(file);
+
+interface Group {
+  readonly paths: string[];
+  characters: number;
+}
+
+function inParts(files: readonly TestFile[]): readonly Group[] {
+  const groups: Group[] = [];
   for (const file of files) {
-    const more = file.text.length * costOf(file);
-    if (characters + more > GROUP_CHARACTERS) {
-      groups.push([]);
-      characters = 0;
+    const more = charactersOf(file);
+    let group = groups.at(-1);
+    if (!group || group.characters + more > GROUP_CHARACTERS) {
+      group = { paths: [], characters: 0 };
+      groups.push(group);
     }
-    characters += more;
-    groups.at(-1)?.push(file.path);
+    group.paths.push(file.path);
+    group.characters += more;
   }
   return groups;
 }
