@@ -238,7 +238,7 @@ interface Held {
 
 describe('a target that is filled in part and rests', () => {
   test('shows what it has filled, counts as closed at once, and stands in the history at its end', async (t) => {
-    const { alert, standing, change, get, world, trader, closes } = await openDesk(t);
+    const { alert, standing, change, price, get, world, trader, closes } = await openDesk(t);
     await alert('buy', 0, 2, { stop_loss: '5%', take_profit: [{ at: 61_000, percent: 50 }] });
     await standing();
     const held = async () =>
@@ -255,10 +255,12 @@ describe('a target that is filled in part and rests', () => {
       [Number((2 - filled).toFixed(8)), filled],
     );
     assert.deepEqual(await closes(), [], 'it has not ended');
-    await change({ paper: { fill: 'full' } });
+    // Below the target: the rest of it waits until there is more to close.
+    await change({ paper: { fill: 'full', price: { BTCUSDT: 60_900 } } });
     // Where the strategy is to stand counts less that: nothing is bought back.
     const added = await alert('buy', 2, 3);
     assert.deepEqual([added.status, added.fill_quantity], ['filled', 1]);
+    await price(61_100);
     // Half of three: what it has closed already is a part of that.
     const after = await world.eventually(held, (seen) => seen?.quantity === 1.5 && seen.in_sync === true);
     assert.equal(after?.closed_by_protection, 1.5);

@@ -4,7 +4,16 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -22,6 +31,9 @@ const KEEPER = `
 
 /** Nobody pulls the plug of the machine in a test: what the kernel has is kept. `alter system` can have it otherwise. */
 const SETTINGS = 'fsync = off\nfull_page_writes = off\n';
+
+/** Where a whole run keeps the folder of an empty server: to copy it is a tenth of making it. */
+const { EMPTY_POSTGRES: EMPTY } = process.env;
 
 /** The server is not installed and we may not install it: a reason to skip, not to fail. */
 export class PostgresMissing extends Error {
@@ -81,13 +93,18 @@ async function startServer(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'fillpath-pg-'));
   if (owner) chownSync(folder, owner.uid, owner.gid);
   const options = { cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...owner } as const;
+  const data = join(folder, 'data');
   try {
-    execFileSync(
-      join(bin, 'initdb'),
-      ['-D', join(folder, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
-      { ...options, stdio: 'pipe' },
-    );
-    appendFileSync(join(folder, 'data/postgresql.conf'), SETTINGS);
+    if (EMPTY && existsSync(EMPTY)) copy(EMPTY, data);
+    else {
+      execFileSync(
+        join(bin, 'initdb'),
+        ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+        { ...options, stdio: 'pipe' },
+      );
+      appendFileSync(join(data, 'postgresql.conf'), SETTINGS);
+      if (EMPTY) keepEmpty(data, EMPTY);
+    }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -108,6 +125,20 @@ async function startServer(): Promise<Server> {
     throw error;
   }
   return { folder, keeper };
+}
+
+/** With its owner. */
+const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to], { stdio: 'pipe' });
+
+/** Whole, or not at all: another process may look for it, or have made it, at this moment. */
+function keepEmpty(data: string, empty: string): void {
+  const own = `${empty}-${process.pid}`;
+  copy(data, own);
+  try {
+    renameSync(own, empty);
+  } catch {
+    rmSync(own, { recursive: true, force: true });
+  }
 }
 
 async function ready(folder: string): Promise<void> {

@@ -1,33 +1,33 @@
 // Which test files share a process. Starting Node with the whole service costs two seconds of processor time, more than most
-// files' own tests: files that begin nothing before their first test run one after the other in one process.
+// files' own tests: they run one after the other in one process, each as if it were alone there.
+
+import { dirname } from 'node:path';
 
 export interface TestFile {
   readonly path: string;
   readonly text: string;
 }
 
-/** A hook or a server of the whole process, started as the file is read: others in that process would have it too. */
-const TAKES_THE_PROCESS = /^(?:(?:before|after)(?:Each)?\(|process\.|(?![\s/*])(?:(?!\basync\b).)*\bawait )/m;
+/** It changes the process itself, and does not change it back. */
+const TAKES_THE_PROCESS = /^process\./m;
+/** From there on the process stands on real servers: they share one with each other. */
+const ON_REAL_SERVERS = /^await onRealServers\(/m;
+/** Servers or a browser of its own. */
+const HAS_SERVERS =
+  /startPostgres|startRedis|startServers|onRealServers|onStage|openBrowser|startBrowser|startProgram/;
 
-/**
- * Folders whose files were seen to get on with each other. `SHARING=broker node test/suite/all.ts test/broker/*.test.ts` tries
- * another one; it is added here when they went well.
- */
-const SHARING = process.env.SHARING?.split(',') ?? ['domain', 'orders'];
-
-const takesProcess = ({ text }: TestFile): boolean => TAKES_THE_PROCESS.test(text);
-export const isAlone = (file: TestFile): boolean =>
-  takesProcess(file) || !SHARING.some((folder) => file.path.includes(`/test/${folder}/`));
+export const isAlone = (file: TestFile): boolean => TAKES_THE_PROCESS.test(file.text) || isLong(file);
 
 /** They take longest, mostly waiting: begun last, they would keep everybody waiting for them. */
-const LONG = [
+export const LONG = [
   'orders/kill-protection',
+  'broker/trial-surprises',
+  'web/layout-shift',
   'web/every-page',
   'web/masthead',
   'cluster/failures',
   'demo/demo',
   'data/migrate',
-  'web/layout-shift',
   'orders/kill',
   'cluster/distributed-performance',
   'cluster/distributed-fills',
@@ -43,35 +43,49 @@ const isLong = ({ path }: TestFile): boolean => LONG.some((name) => path.endsWit
 /** What it takes, by that of most files: with servers or a browser of its own it takes several times as much. */
 export function costOf(file: TestFile): number {
   if (isLong(file)) return 20;
-  return takesProcess(file) ? 5 : 1;
+  return HAS_SERVERS.test(file.text) ? 5 : 1;
 }
 
-/** About so much of a text takes half a minute of a processor. */
+/** About so much of a text takes half a minute of a processor; what has servers of its own counts for more. */
 const GROUP_CHARACTERS = 180_000;
 
-/** Each file once: those that take long, then those that share a process with their neighbours, then the rest. */
+/** Each file once: those that take long, then those that share a process with their neighbours of the folder, largest first. */
 export function grouped(files: readonly TestFile[]): readonly (readonly string[])[] {
   const rank = ({ path }: TestFile) => LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`));
   const long = files.filter(isLong).sort((a, b) => rank(a) - rank(b));
-  const rest = files.filter((file) => !isLong(file));
-  const alone = rest.filter(isAlone);
+  const alone = files.filter((file) => isAlone(file) && !isLong(file));
+  const sharing = Map.groupBy(
+    files.filter((file) => !isAlone(file)),
+    ({ path, text }) => (ON_REAL_SERVERS.test(text) ? 'on real servers' : dirname(path)),
+  );
+  const groups = [...sharing.values()].flatMap(inParts).sort((a, b) => b.characters - a.characters);
   return [
     ...long.map(({ path }) => [path]),
-    ...together(rest.filter((file) => !isAlone(file))),
+    ...groups.map(({ paths }) => paths),
     ...alone.map(({ path }) => [path]),
   ];
 }
 
-function together(files: readonly TestFile[]): readonly (readonly string[])[] {
-  const groups: string[][] = [];
-  let characters = Number.POSITIVE_INFINITY;
-  for (const { path, text } of files) {
-    if (characters + text.length > GROUP_CHARACTERS) {
-      groups.push([]);
-      characters = 0;
+/** A file that runs suites of others once more names only them. */
+const charactersOf = (file: TestFile): number =>
+  ON_REAL_SERVERS.test(file.text) ? GROUP_CHARACTERS / 3 : file.text.length * costOf(file);
+
+interface Group {
+  readonly paths: string[];
+  characters: number;
+}
+
+function inParts(files: readonly TestFile[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (const file of files) {
+    const more = charactersOf(file);
+    let group = groups.at(-1);
+    if (!group || group.characters + more > GROUP_CHARACTERS) {
+      group = { paths: [], characters: 0 };
+      groups.push(group);
     }
-    characters += text.length;
-    groups.at(-1)?.push(path);
+    group.paths.push(file.path);
+    group.characters += more;
   }
   return groups;
 }

@@ -10,8 +10,11 @@ import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { grouped } from './groups.ts';
 
-/** A test that hangs fails. */
+/** A test that hangs fails, and so does a process that does not end. */
 const PATIENCE_MS = 600_000;
+const PROCESS_PATIENCE_MS = 3 * PATIENCE_MS;
+const TOGETHER = pathToFileURL(join(import.meta.dirname, 'together.ts')).href;
+const ABOVE = `${join(import.meta.dirname, '../..')}/`;
 const MEMORY = '/dev/shm';
 /** What a whole run may have there at one time, many times over. */
 const MEMORY_BYTES = 4e9;
@@ -23,16 +26,13 @@ export async function runTests(paths: readonly string[]): Promise<boolean> {
   chmodSync(folder, 0o755);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   process.env.TMPDIR = folder;
+  process.env.EMPTY_POSTGRES = join(folder, 'empty-postgres');
 
   const files = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
   const entries = grouped(files).map((group, index) => {
-    const [only] = group;
-    if (group.length === 1 && only !== undefined) return only;
     const entry = join(folder, `together-${index + 1}.mjs`);
-    writeFileSync(
-      entry,
-      group.map((path) => `import ${JSON.stringify(pathToFileURL(path).href)};\n`).join(''),
-    );
+    const given = [group, ABOVE].map((value) => JSON.stringify(value)).join(', ');
+    writeFileSync(entry, `import { together } from '${TOGETHER}';\nawait together(${given});\n`);
     return entry;
   });
 
@@ -46,11 +46,11 @@ export async function runTests(paths: readonly string[]): Promise<boolean> {
   const events = run({
     signal: end.signal,
     files: entries,
-    // One more than there are processors: some always wait.
-    concurrency: availableParallelism() + 1,
-    timeout: PATIENCE_MS,
+    // Twice as many as there are processors: half of their time they wait.
+    concurrency: availableParallelism() * 2,
+    timeout: PROCESS_PATIENCE_MS,
     // Each test makes much and keeps nothing: with room for it, less of it is copied before it is forgotten.
-    execArgv: ['--max-semi-space-size=32'],
+    execArgv: [`--test-timeout=${PATIENCE_MS}`, '--max-semi-space-size=32'],
   });
   events.on('test:fail', ({ todo }) => {
     if (todo === undefined) isWell = false;

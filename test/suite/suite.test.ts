@@ -6,7 +6,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { costOf, grouped, isAlone } from './groups.ts';
+import { costOf, grouped, isAlone, LONG } from './groups.ts';
 import { touched } from './touched.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -21,26 +21,35 @@ describe('Who shares a process', () => {
     assert.deepEqual(paths.sort(), files.map(({ path }) => path).sort());
   });
 
-  test('a file that takes the process for itself has one', () => {
-    const texts = {
-      'a hook of the file': "test('a', () => {});\nafter(() => server.stop());\n",
-      'a server of the file': 'const server = await startPostgres();\n',
-      'a stage': "await onStage('The page', async () => {});\n",
-      'what changes the process': "process.on('worker', count);\n",
-    };
-    const text =
-      "const held = async () => (await open()).held;\ntest('b', async () => {\n  await held();\n});\n";
-    const plain = { path: '/test/orders/b.test.ts', text };
-    for (const [why, alone] of Object.entries(texts)) {
-      const file = { path: '/test/orders/a.test.ts', text: alone };
-      assert.ok(isAlone(file), why);
-      assert.deepEqual(grouped([file, plain]), [[plain.path], [file.path]], why);
+  test('a file that changes the process has one of its own', () => {
+    const file = { path: '/test/orders/a.test.ts', text: "process.on('worker', count);\n" };
+    const plain = (name: string) => ({
+      path: `/test/orders/${name}.test.ts`,
+      text: 'const server = await startPostgres();\nafter(() => server.stop());\n',
+    });
+    assert.ok(isAlone(file));
+    const [b, c] = [plain('b'), plain('c')];
+    assert.deepEqual(grouped([file, b, c]), [[b.path, c.path], [file.path]]);
+  });
+
+  test('a suite that is run once more, on real servers, is in no process twice', () => {
+    const onReal = (name: string) => ({
+      path: `/test/cluster/${name}.test.ts`,
+      text: "await onRealServers(['orders/halt']);\n",
+    });
+    const plain = { path: '/test/cluster/hosts.test.ts', text: '' };
+    const [one, other] = [onReal('a'), onReal('b')];
+    assert.deepEqual(grouped([one, plain, other]), [[one.path, other.path], [plain.path]]);
+
+    const textOf = new Map(files.map(({ path, text }) => [path, text]));
+    for (const group of grouped(files)) {
+      const again = group.flatMap((path) => {
+        const [, named = ''] = /^await onRealServers\(\[([^\]]*)/m.exec(textOf.get(path) ?? '') ?? [];
+        return [...named.matchAll(/'([^']+)'/g)].map(([, name]) => join(ROOT, `test/${name}.test.ts`));
+      });
+      const all = [...group, ...again];
+      assert.deepEqual(all, [...new Set(all)]);
     }
-    assert.ok(!isAlone(plain));
-    assert.ok(isAlone({ ...plain, path: '/test/newcomers/b.test.ts' }), 'of a folder that was never tried');
-    assert.ok(
-      costOf(plain) < costOf({ path: '/test/orders/a.test.ts', text: texts['a server of the file'] }),
-    );
   });
 
   test('what takes long begins first, and a process has no more than its share', () => {
@@ -50,8 +59,12 @@ describe('Who shares a process', () => {
       ['/test/orders/a.test.ts'],
       ['/test/orders/b.test.ts'],
     ]);
-    const first = grouped(files)[0]?.[0] ?? '';
-    assert.match(first, /orders\/kill-protection/, 'a file of the list was renamed');
+    assert.deepEqual(
+      LONG.filter((name) => !files.some(({ path }) => path.endsWith(`/${name}.test.ts`))),
+      [],
+      'a file of the list was renamed',
+    );
+    assert.ok(costOf(big('orders/a')) < costOf({ path: '/test/orders/a.test.ts', text: 'startPostgres()' }));
   });
 });
 
@@ -87,10 +100,31 @@ describe('A run', () => {
     assert.match(stdout, /so it is/);
   });
 
+  test('of several files in one process is as if each had its own: its hooks, and nothing begun before its turn', (t) => {
+    const file = (name: string) => `
+      import { after, before } from 'node:test';
+      import { setTimeout as pause } from 'node:timers/promises';
+      const say = (what) => console.log('said: ${name} ' + what);
+      say('is read');
+      await pause(1);
+      before(() => say('begins'));
+      after(async () => { await pause(1); say('ends'); });
+      test('is run', () => say('is run'));`;
+    const { status, stdout, passed } = run(t, [file('one'), file('other')]);
+    assert.deepEqual({ status, passed }, { status: 0, passed: 2 });
+    assert.deepEqual(
+      [...stdout.matchAll(/said: (.*)/g)].map(([, what]) => what),
+      ['one', 'other'].flatMap((name) =>
+        ['is read', 'begins', 'is run', 'ends'].map((what) => `${name} ${what}`),
+      ),
+    );
+  });
+
   test('fails with a file that cannot be read', (t) => {
     const { status, stdout } = run(t, [well, "import './nowhere.ts';"]);
     assert.equal(status, 1);
     assert.match(stdout, /nowhere\.ts/);
+    assert.match(stdout, /orders\/1\.test\.ts/, 'by its name');
   });
 
   test('leaves nothing behind, and gives its files a folder of their own', (t) => {
