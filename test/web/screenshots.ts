@@ -169,7 +169,7 @@ async function takeCrowded(browser: Browser): Promise<void> {
   }
 }
 
-/** The demo, as a visitor finds it after its thirty days. */
+/** The demo, as a visitor finds it, with its past. */
 async function takeDemo(browser: Browser): Promise<void> {
   if (!isAnyWanted(inDemo({ account: '', group: '', story: '', trade: '' }))) return;
   await inFolder(async (dir) => {

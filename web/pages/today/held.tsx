@@ -60,7 +60,7 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
                 {name}
               </td>
               <td className="num" colSpan={2}>
-                <span className="quiet">not known: the broker does not answer</span>
+                <span className="quiet">not known: no answer came</span>
               </td>
             </tr>
           ))}
