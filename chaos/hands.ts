@@ -48,8 +48,20 @@ export function startHands({ exchange, desks, random }: HandsOptions) {
     }
   }
 
+  /** One stop of each position. */
+  async function takeEach(account: string): Promise<void> {
+    const bySymbol = Map.groupBy(await exchange.stops(account).catch(() => []), ({ symbol }) => symbol);
+    for (const [symbol, [stop]] of bySymbol)
+      if (stop && (touched.get(`${account} ${symbol}`) ?? 0) < MOST_TIMES)
+        counts.removed += (await exchange.removeStop(account, stop.ref)).removed;
+  }
+
   const running = run();
   return {
+    /** Once nothing else happens: only who looks by itself can notice. */
+    async takeLast(): Promise<void> {
+      for (const { trader } of desks) await takeEach(trader.account.id);
+    },
     async stop(): Promise<{ readonly removed: number; readonly moved: number }> {
       closing.abort();
       await running;

@@ -156,6 +156,7 @@ async function main(): Promise<boolean> {
     const forgottenNow = async () =>
       venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
+    await hands.takeLast();
     // A stop that nobody puts back is to be missed by then.
     await sleep(cluster.times.sweepMs * 2);
     const unheard = await reportStrategies(cluster, desks);
