@@ -205,5 +205,7 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   sizing_failed: holds(
     'only where an exit’s quantity counts something other than units and cannot be computed. It waits until its deadline for a price or an equity that cannot be read',
   ),
-  stopped_out: passes('entries only: an exit of what a stop or target has closed already ends as `done`'),
+  stopped_out: passes(
+    'about what is not opened anew: an exit of what a stop or target has closed already ends as `done`, and one that had closed a part itself as `filled`',
+  ),
 };
