@@ -116,8 +116,8 @@ export function openSqlite({
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** Some forty megabytes of the log, of orders one at a time: who asks less often writes a page that changed many times only once. */
-const UNITS_TO_CARRY_OVER = 600;
+/** Some fifteen megabytes of the log, of orders one at a time: with more, those who commit meanwhile wait longer for the disk. */
+const UNITS_TO_CARRY_OVER = 250;
 
 /**
  * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the
