@@ -170,10 +170,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       const again = left ? await saving(keptAgain(left, order, at)) : 'protection';
       const failed =
         again === 'protection' ? await saving([wantedFor(order, of.instrument, of.side, at)]) : again;
-      if (failed !== null) return 'taken';
-      deps.onSave?.(order);
-      await deps.onEnd?.(order);
-      return next(order);
+      return failed === null ? saved(order) : 'taken';
     },
     async saveSending(order, token, revision) {
       const entry = order.legs.find(({ leg, status }) => leg === 'entry' && status === 'sending');
@@ -189,10 +186,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
           ? [noteMonth(order, entry.instrument, timestamp(clock.now()))]
           : []),
       ]);
-      if (failed === null) {
-        deps.onSave?.(order);
-        return next(order);
-      }
+      if (failed === null) return saved(order);
       if (failed !== 'account') return 'taken';
       const account = await findAccount(db, order.accountId);
       if (!account || account.halted) return 'halted';
