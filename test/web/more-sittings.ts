@@ -159,18 +159,3 @@ export const newcomers = {
   ],
   refused: [{ name: 'first-refused', path: '/' }],
 } satisfies Record<string, readonly Sitting[]>;
-
-/** Where one can go while the service is away, by the word in the navigation. */
-export const PLACES = [
-  'Signals',
-  'Positions',
-  'Trades',
-  'Accounts',
-  'Performance',
-  'Groups',
-  'Check',
-  'Notifications',
-  'Security',
-  'Operation',
-  'Today',
-] as const;

@@ -10,20 +10,12 @@ import type { Browser } from 'playwright-core';
 import { readConfig } from '../../src/config/config.ts';
 import { openFillpath } from '../../src/main.ts';
 import { prepareDemo } from '../../src/roles/demo.ts';
+import { PLACES } from '../../web/parts/places.ts';
 import { freePort } from '../servers/free-port.ts';
 import { openExchange, partsOf, playFortnight, timesBefore } from './believable-day.ts';
 import { FOLDER, isWanted, loggedIn, newVisitors, takeLooks, takePictures, withStates } from './camera.ts';
 import { type CrowdedDay, playCrowded } from './crowded-day.ts';
-import {
-  DOCS,
-  inCrowd,
-  inDemo,
-  NEWCOMER,
-  newcomers,
-  overProtected,
-  overTrouble,
-  PLACES,
-} from './more-sittings.ts';
+import { DOCS, inCrowd, inDemo, NEWCOMER, newcomers, overProtected, overTrouble } from './more-sittings.ts';
 import { openExchanges, type ProtectedDay, playProtected, protectedParts } from './protected-day.ts';
 import { makeSheets } from './sheets.ts';
 import { inOrder, inTrouble, OUTSIDE, protectedOnes, type Sitting } from './sittings.ts';
@@ -132,7 +124,13 @@ async function takeEmpty(browser: Browser): Promise<void> {
   }
 }
 
-const away = PLACES.map((place) => ({ place, name: `away-${place.toLowerCase()}`, path: '' }));
+/** Where one can go while the service is away; back to the first at the end. */
+const [HOME, ...OTHERS] = PLACES.map(({ name }) => name);
+const away = [...OTHERS, HOME as string].map((place) => ({
+  place,
+  name: `away-${place.toLowerCase()}`,
+  path: '',
+}));
 
 /** Names that strain a page; and at the end the service goes away. */
 async function takeCrowded(browser: Browser): Promise<void> {
