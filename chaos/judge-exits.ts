@@ -80,13 +80,18 @@ export function holdings({ held, looks }: Pick<ExchangeLedger, 'held' | 'looks'>
   };
 }
 
-/** Since when each account's credentials were refused for good, if they ever were. */
-export function refusedForGood({ denials }: Pick<ExchangeLedger, 'denials'>): ReadonlyMap<string, number> {
+/** Since when each account's credentials were refused for good, if they ever were: in one go, or with nothing told in between. */
+export function refusedForGood({
+  denials,
+  looks,
+}: Pick<ExchangeLedger, 'denials' | 'looks'>): ReadonlyMap<string, number> {
   const since = new Map<string, number>();
   for (const [account, own] of Map.groupBy(denials, (denial) => denial.account)) {
     const last = own.find(({ at }, index) => {
       const first = own[index - PRESENTED + 1];
-      return first !== undefined && at - first.at <= PRESENTED_WITHIN_MS;
+      if (first === undefined) return false;
+      const isTold = looks.some((look) => look.account === account && look.at > first.at && look.at < at);
+      return !isTold || at - first.at <= PRESENTED_WITHIN_MS;
     });
     if (last) since.set(account, last.at);
   }
@@ -271,9 +276,10 @@ export function judgeFlattens({ flattens, ledger }: Pick<ExitEvidence, 'flattens
 export function judgeCredentials(
   desks: readonly Desk[],
   refused: ReadonlySet<string>,
-  { denials }: ExchangeLedger,
+  ledger: ExchangeLedger,
 ): Finding {
-  const forGood = refusedForGood({ denials });
+  const { denials } = ledger;
+  const forGood = refusedForGood(ledger);
   const problems = desks
     .filter(({ trader: { account } }) => refused.has(account.id) && !forGood.has(account.id))
     .map(({ name, trader: { account } }) => {

@@ -372,13 +372,16 @@ describe('of a kill switch the judge', () => {
 });
 
 describe('of credentials the judge', () => {
-  const refused = (...denials: number[]) =>
-    judgeCredentials([DESK], new Set([ACCOUNT]), ledgerOf({ status: 'done', denials })).problems;
+  const refused = (denials: readonly number[], looks: readonly number[] = []) =>
+    judgeCredentials([DESK], new Set([ACCOUNT]), ledgerOf({ status: 'done', denials, looks })).problems;
 
-  it('notices that they count as refused after one refusal, or two, or three that are far apart', () => {
-    for (const denials of [[0], [0, 100], [0, 20_000, 40_000]]) assert.equal(refused(...denials).length, 1);
+  it('notices that they count as refused after one refusal, or two, or three with answers in between', () => {
+    for (const denials of [[0], [0, 100]]) assert.equal(refused(denials).length, 1);
+    assert.equal(refused([0, 20_000, 40_000], [30_000]).length, 1);
   });
 
-  it('lets them count as refused after three in a row', () =>
-    assert.deepEqual(refused(0, 20_000, 24_000, 30_000), []));
+  it('lets them count as refused after three in one go, whatever else was told, and after three without another word', () => {
+    assert.deepEqual(refused([0, 20_000, 24_000, 30_000], [25_000]), []);
+    assert.deepEqual(refused([0, 20_000, 40_000]), []);
+  });
 });

@@ -218,6 +218,36 @@ describe('Refused credentials', () => {
     assert.deepEqual([presented(), flags()], [5, [false, true]]);
   });
 
+  /** Asks for positions three times, each so long after the last; every other answer is a refusal, three times in all. */
+  const inOneWork = async (t: TestContext, everyMs: number) => {
+    const { broker, flags, startWorker } = desk(t);
+    let now = 1_000;
+    t.mock.method(performance, 'now', () => now);
+    for (let times = 0; times < 3; times++) {
+      broker.script('positions', (answer) => answer(), 1);
+      broker.script('positions', no, 1);
+    }
+    const work = startWorker().use(REAL, async (line) => {
+      for (let times = 0; times < 3; times++) {
+        now += everyMs;
+        await line.positions();
+      }
+    });
+    return { work, flags };
+  };
+
+  test('three times in one work, and answered in between: each is a hiccup of its own', async (t) => {
+    const { work, flags } = await inOneWork(t, 10_000);
+    await work;
+    assert.deepEqual(flags(), [true, false]);
+  });
+
+  test('three times in one go count, whatever else is answered: who may look may not be allowed to trade', async (t) => {
+    const { work, flags } = await inOneWork(t, 1_000);
+    await isRefused(work);
+    assert.deepEqual(flags(), [false, true]);
+  });
+
   test('a verification presents them whatever was said, and what it takes is used by all', async (t) => {
     const { broker, presented, startWorker } = desk(t);
     const worker = startWorker();

@@ -254,7 +254,9 @@ export function createConnections(access: BrokerAccess): Connections {
       return await task(connection.line);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
-      throw connection && !target.simulation ? refusalIn(fault, connection) : fault;
+      throw connection && !target.simulation
+        ? refusalIn(fault, connection, connection.line.hasAnswered)
+        : fault;
     } finally {
       if (connection) {
         connection.users--;

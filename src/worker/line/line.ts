@@ -43,6 +43,8 @@ export interface Line {
   readonly credentialsVersion: number;
   /** Lines with the same word find the same instruments; without one they may differ. */
   readonly listing?: string;
+  /** It has answered something that it answers only to whom it knows. */
+  readonly hasAnswered: boolean;
   /** Until the broker takes calls again from who asks; before, every call ends with BrokerBusy and reaches nobody. */
   busyMs(): number;
   verify(symbols?: readonly string[]): Promise<Fitness>;
@@ -106,19 +108,29 @@ export function openLine(
     return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
   const { around = (_call, make) => make() } = options;
+  let hasAnswered = false;
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     {
       withinMs,
       kind = 'ask',
       isFree,
-    }: { readonly withinMs?: number | undefined; readonly kind?: BrokerCall; readonly isFree?: boolean } = {},
+      isPublic = false,
+    }: {
+      readonly withinMs?: number | undefined;
+      readonly kind?: BrokerCall;
+      readonly isFree?: boolean;
+      /** It is told to anybody, and says nothing about the credentials. */
+      readonly isPublic?: boolean;
+    } = {},
   ): Promise<Answer> => {
     mustBeFree();
     const reader = rate && currentReader();
     if (reader) await admitReader(reader, rate, { isFree });
     try {
-      return await around(kind, () => inTime(question, timeoutMs, withinMs));
+      const answer = await around(kind, () => inTime(question, timeoutMs, withinMs));
+      if (!isPublic) hasAnswered = true;
+      return answer;
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
       // Of a simulated book, for which the market was to be asked.
@@ -138,6 +150,7 @@ export function openLine(
           return sending(signal);
         }, timeoutMs),
       );
+      if (!isUnknown(sent)) hasAnswered = true;
       const retryAfter = retryAfterOf(sent);
       if (retryAfter) throw new BrokerBusy(discreet(retryAfter.message), retryAfter.seconds * 1000);
       return isUnknown(sent) ? { outcome: 'unknown', reason: discreet(sent.reason) } : sent;
@@ -155,6 +168,9 @@ export function openLine(
     capabilities: broker.capabilities,
     credentialsVersion,
     ...(broker.listing !== undefined && { listing: broker.listing }),
+    get hasAnswered() {
+      return hasAnswered;
+    },
     busyMs: busyNow,
     async verify(symbols) {
       const { warnings, ...fitness } = await ask((signal) => broker.verify(signal, symbols));
@@ -162,17 +178,17 @@ export function openLine(
     },
     async resolve(symbol) {
       // From a list that the connector has, as a rule.
-      const found = await ask((signal) => broker.resolve(symbol, signal), { isFree: true });
+      const found = await ask((signal) => broker.resolve(symbol, signal), { isFree: true, isPublic: true });
       return 'rejection' in found ? { rejection: said(found.rejection) } : found;
     },
     position: (instrument) => ask((signal) => broker.position(instrument, signal)),
     positions: () => ask((signal) => broker.positions(signal)),
-    instruments: (search) => ask((signal) => broker.instruments(search, signal)),
+    instruments: (search) => ask((signal) => broker.instruments(search, signal), { isPublic: true }),
     balance: () => ask((signal) => broker.balance(signal)),
-    quote: (instrument) => ask((signal) => broker.quote(instrument, signal)),
+    quote: (instrument) => ask((signal) => broker.quote(instrument, signal), { isPublic: true }),
     ...(broker.candles && {
       candles: (instrument, span) =>
-        ask(async (signal) => (await broker.candles?.(instrument, span, signal)) ?? []),
+        ask(async (signal) => (await broker.candles?.(instrument, span, signal)) ?? [], { isPublic: true }),
     }),
     async place(order) {
       const placed = await send((signal) => broker.place(order, signal));

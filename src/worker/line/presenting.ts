@@ -1,6 +1,6 @@
 // When refused credentials count as refused. Brokers answer 401 in a hiccup, and an address may change: what was good until now
-// is presented twice more within seconds, by all who were refused at once together, and the third refusal is believed. From then
-// on they are not presented, but by who gets out of a position, and by a verification: a broker locks who tries too often.
+// is presented twice more within seconds, by all who were refused at once together, and the third refusal is believed: in one go, or
+// with nothing in between that the broker answers only to whom it knows. From then on they are not presented, but by who gets out of a position, and by a verification: a broker locks who tries too often.
 
 import { CredentialsRejected } from '../../broker/broker.ts';
 import type { AccountId } from '../../domain/ids.ts';
@@ -17,9 +17,12 @@ export interface Presented {
 /** The broker refused them just now. */
 class RefusedNow extends CredentialsRejected {
   readonly presented: Presented;
-  constructor(words: string, presented: Presented) {
+  /** The same connection had been good for something before that. */
+  readonly wasGood: boolean;
+  constructor(words: string, presented: Presented, wasGood: boolean) {
     super(words);
     this.presented = presented;
+    this.wasGood = wasGood;
   }
 }
 
@@ -27,9 +30,11 @@ class RefusedNow extends CredentialsRejected {
 export class RefusedBefore extends CredentialsRejected {}
 
 /** The fault as it is, but for a broker's word to the credentials that it was given. */
-export function refusalIn(fault: unknown, presented: Presented): unknown {
+export function refusalIn(fault: unknown, presented: Presented, wasGood = false): unknown {
   const isOurs = [RefusedNow, RefusedBefore, CredentialsUnreadable].some((kind) => fault instanceof kind);
-  return fault instanceof CredentialsRejected && !isOurs ? new RefusedNow(fault.message, presented) : fault;
+  return fault instanceof CredentialsRejected && !isOurs
+    ? new RefusedNow(fault.message, presented, wasGood)
+    : fault;
 }
 
 export interface Presenting {
@@ -48,6 +53,8 @@ interface PresentingDeps {
 
 /** After the first refusal, and after the second. */
 const PRESENT_AGAIN_MS = [2_000, 5_000];
+/** Who may look and not trade is refused three times in one go, with answers in between. */
+const IN_ONE_GO_MS = 12_000;
 /** Work may go on for long once it was let in: a refusal so long after the last one is a new one. */
 const FORGET_AFTER_MS = 60_000;
 
@@ -79,7 +86,8 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
 
   async function patiently<T>(account: AccountId, work: () => Promise<T>): Promise<T> {
     let refusals = 0;
-    let last = { version: 0, at: Number.NEGATIVE_INFINITY };
+    let firstAt = Number.NEGATIVE_INFINITY;
+    let last = { version: 0, at: firstAt };
     for (;;)
       try {
         await resting.get(account);
@@ -88,7 +96,9 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
         if (!(fault instanceof RefusedNow)) throw fault;
         const { version, isTrusted } = fault.presented;
         const at = performance.now();
-        if (version !== last.version || at - last.at > FORGET_AFTER_MS) refusals = 0;
+        const isAnother = fault.wasGood && at - firstAt > IN_ONE_GO_MS;
+        if (version !== last.version || isAnother || at - last.at > FORGET_AFTER_MS) refusals = 0;
+        if (refusals === 0) firstAt = at;
         last = { version, at };
         const pause = isTrusted ? PRESENT_AGAIN_MS[refusals++] : undefined;
         if (pause === undefined) await believe(account, fault);
