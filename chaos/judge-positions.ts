@@ -4,6 +4,7 @@
 import { add, compare, type Decimal, decimal, negate, sign, subtract, ZERO } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
+import { leavesSome } from '../src/domain/orders/other-legs.ts';
 import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
 import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
@@ -114,14 +115,15 @@ export function judgePlans(
     const isSum = (of: readonly ExchangeOrder[]) => known.some((traded) => planned === add(sum(of), traded));
     if (isSum(before) || isSum(certain)) continue;
     // An exit takes what is held at once, whatever of ours is still to be filled beside it.
-    const { operation, target } = JSON.parse(row.intent) as OrderIntent;
+    const intent = JSON.parse(row.intent) as OrderIntent;
+    const { operation } = intent;
     const filledBefore = sum(
       orders.filter((order) => isCopyOf(order, ids) && millis(order.updated_at) < look.at),
     );
     const there = book.during(row.trading_account_id, row.symbol, look.at - MOMENT_MS, look.at);
     if (operation !== 'PLACE_ENTRY_ORDER' && there.includes(add(planned, filledBefore))) continue;
     // Where a close of ours is in doubt, one of all that is held is sent for the more of both, and the exchange clamps it.
-    const isOfAll = isClamped && operation !== 'PLACE_ENTRY_ORDER' && !target;
+    const isOfAll = isClamped && operation !== 'PLACE_ENTRY_ORDER' && !leavesSome(intent);
     if (isOfAll && there.some((held) => isWithin(planned, held))) continue;
     problems.push(
       `order ${row.order_id} (${row.action} ${row.quantity} ${row.symbol}) was planned on ${planned}, ` +

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { sql } from '../../src/data/engine/db.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
 import { knownOf } from '../../src/data/orders/protections.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
@@ -191,6 +192,20 @@ describe('a bad day', () => {
     const close = await findOrder(world.db, body.order_id);
     assert.ok(close);
     await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'unprotected' }));
+    const again = await alert('buy', 1, 2);
+    assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
+  });
+
+  test('a protective close of which nobody knows the end, and nothing is left: the strategy stays out', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    await alert('buy', 0, 1);
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    await world.db.commit([
+      sql`update order_history set source = 'protection', status = 'unknown', fill_quantity = null, filled_at = null
+          where order_id = ${body.order_id}`,
+    ]);
     const again = await alert('buy', 1, 2);
     assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
   });

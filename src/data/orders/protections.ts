@@ -221,20 +221,25 @@ const strategyOf = ({
 
 type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
 
-/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
+/**
+ * Who traded last in the symbol, by our own record; of an entry, since it was accepted. A protective close that has not ended, as far as
+ * we know, may have been filled by now: whoever finds nothing left takes it to be that.
+ */
 export async function closedBy(
   db: Reads,
   { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
 ): Promise<'protection' | 'somebody'> {
-  const since = intent.operation === 'PLACE_ENTRY_ORDER' ? sql`and submitted_at >= ${submittedAt}` : sql``;
+  const isEntry = intent.operation === 'PLACE_ENTRY_ORDER';
+  const since = isEntry ? sql`and (submitted_at >= ${submittedAt} or filled_at >= ${submittedAt})` : sql``;
   const row = await db.get<{ source: string }>(
     join(
       [
         sql`select source from order_history
             where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
-              and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
+              and simulation = ${simulation} and (fill_quantity is not null and filled_at is not null`,
         since,
-        sql`order by submitted_at desc, order_id desc limit 1`,
+        sql`or source = 'protection' and status in ('executing', 'placed', 'partially_filled', 'unknown'))
+            order by submitted_at desc, order_id desc limit 1`,
       ],
       ' ',
     ),
