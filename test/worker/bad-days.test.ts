@@ -1,8 +1,14 @@
 // Defects of the core that were found by attacking it: each of these tests failed once.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { BrokerBusy, type Brokers, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  BrokerBusy,
+  type Brokers,
+  BrokerUnavailable,
+  type Capabilities,
+  CredentialsRejected,
+} from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/engine/db.ts';
 import { UNCOUNTED } from '../../src/domain/counters.ts';
@@ -383,7 +389,7 @@ describe('Time and connections', () => {
   });
 });
 
-describe('An order whose outcome could not be saved', () => {
+describe('A close on a bad day', () => {
   const USER = '00000000-0000-7000-8000-000000000001' as UserId;
   const ACCOUNT = '00000000-0000-7000-8000-000000000002' as AccountId;
   const close = (n: number): Order => ({
@@ -416,8 +422,18 @@ describe('An order whose outcome could not be saved', () => {
     trace: {},
   });
 
-  test('is not overtaken by the next one, which would plan as if it had never been sent', async (t) => {
-    const broker = scriptedBroker(t, { reduceOnly: false });
+  interface Day {
+    readonly able: Partial<Capabilities>;
+    readonly closes: readonly Order[];
+    /** Before what is to be closed is sent: true, where something was in the way. */
+    free?(): Promise<boolean>;
+    /** Throws where the database is away. */
+    beforeSave?(): void;
+  }
+
+  /** 3 are held, and a worker works these closes off. */
+  async function workedOff(t: TestContext, { able, closes, free, beforeSave }: Day) {
+    const broker = scriptedBroker(t, able);
     broker.give(ACCOUNT, 3);
     broker.fills = 'later';
     const account = {
@@ -444,25 +460,23 @@ describe('An order whose outcome could not be saved', () => {
       counters: UNCOUNTED,
       tracing: UNTRACED,
     });
-    const standing = new Map([close(1), close(2)].map((order) => [order.id, order]));
+    const standing = new Map(closes.map((order) => [order.id, order]));
     const next = (order: Order) => {
       const saved = { ...order, version: order.version + 1 };
       standing.set(order.id, saved);
       return saved;
     };
-    let commits = 0;
     const execution: Execution = {
       connections,
       judge: async () => [],
       noteEquity: () => {},
       closedBy: async () => 'somebody',
       want: () => Promise.reject(new Error('nothing is protected here')),
-      protecting: { see: async () => {}, free: async () => false },
+      protecting: { see: async () => {}, free: free ?? (async () => false) },
       counters: UNCOUNTED,
       tracing: UNTRACED,
-      // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
-        if (++commits === 1) throw new DatabaseUnavailable('away');
+        beforeSave?.();
         return next(order);
       },
       record: () => null,
@@ -481,23 +495,46 @@ describe('An order whose outcome could not be saved', () => {
       },
     };
     const trades = openTrades({ now: Date.now, lagMs: 30_000 });
-    const options = {
-      upTo: null,
-      turn: { aside: <T>(wait: () => Promise<T>) => wait() },
-      resting: createResting(),
-      tradesOf: async () => trades,
-      faults: new Map(),
-      log: { info() {}, error: () => {} },
-    };
     await workOff(
       execution,
       async () => ({ orders: [...standing.values()], version: 1, guards: null, revision: null }),
       {
-        ...options,
+        upTo: null,
+        turn: { aside: <T>(wait: () => Promise<T>) => wait() },
+        resting: createResting(),
+        tradesOf: async () => trades,
+        faults: new Map(),
+        log: { info() {}, error: () => {} },
         signal: new AbortController().signal,
       },
     ).catch(() => {});
-    assert.deepEqual(broker.trades(), ['sell 3']);
+    return broker.trades();
+  }
+
+  test('whose outcome could not be saved is not overtaken by the next one, which would plan as if it had never been sent', async (t) => {
+    let commits = 0;
+    const traded = await workedOff(t, {
+      able: { reduceOnly: false },
+      closes: [close(1), close(2)],
+      // The database is away for the one commit that follows the broker's acknowledgement.
+      beforeSave() {
+        if (++commits === 1) throw new DatabaseUnavailable('away');
+      },
+    });
+    assert.deepEqual(traded, ['sell 3']);
+  });
+
+  test('is sent though the broker never lets go of what stands in its way: whether it takes it the broker says', async (t) => {
+    let frees = 0;
+    const traded = await workedOff(t, {
+      able: { reserves: true },
+      closes: [close(1)],
+      free: async () => {
+        frees++;
+        return true;
+      },
+    });
+    assert.deepEqual([traded, frees], [['sell 3'], 2]);
   });
 });
 
