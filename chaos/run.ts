@@ -58,6 +58,8 @@ const { values: options } = parseArgs({
 
 /** After the last fault: every order must come to its end. A broken build may never do. */
 const SETTLING_MS = options.break ? 45_000 : 180_000;
+/** What is left then trades no more: a position has one time stop. */
+const MOST_READS = 5;
 
 async function main(): Promise<boolean> {
   const begun = Date.now();
@@ -160,12 +162,23 @@ async function main(): Promise<boolean> {
     // A stop that nobody puts back is to be missed by then.
     await sleep(cluster.times.sweepMs * 2);
     const unheard = await reportStrategies(cluster, desks);
-    await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
+    /** As of one moment: a time stop may close something while it is read, and then it is read again. */
+    const readAll = async () => {
+      for (let reads = 1; ; reads++) {
+        await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
+        const begunAt = Date.now();
+        const positions = await readPositions(owners, cluster.apis, desks, venue.listingOf);
+        const records = await read();
+        const ledger = await ledgerNow();
+        const isOld = ledger.fills.some(({ at }) => at >= begunAt);
+        if (!isOld || reads === MOST_READS) return { positions, records, ledger };
+      }
+    };
+    const { positions, records, ledger } = await readAll();
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
     );
 
-    const positions = await readPositions(owners, cluster.apis, desks, venue.listingOf);
     const evidence = {
       desks,
       signals,
@@ -174,9 +187,9 @@ async function main(): Promise<boolean> {
       jumps: scene.jumps,
       sweepIntervals: await sweeps.stop(),
       refused,
-      records: await read(),
+      records,
       forgotten: await forgottenNow(),
-      ledger: await ledgerNow(),
+      ledger,
       positions: positions.told,
       listingOf: venue.listingOf,
       refusesLate: venue.refusesLate,
