@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, type OrderId, timestamp } from '../../src/domain/ids.ts';
+import { standing } from '../../src/domain/orders/expected.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
-import { closedFrom, isClosedElsewhere } from '../../src/domain/protection/closing.ts';
+import { closedFrom, closedLast } from '../../src/domain/protection/closing.ts';
+import type { Direction } from '../../src/domain/side.ts';
 import { legOfThree } from './legs.ts';
 
 const PLACED = timestamp(1_000);
@@ -36,17 +38,69 @@ describe('what a stop has closed, which is learnt late', () => {
   });
 });
 
-describe('a position that is gone, and is held by our own record', () => {
-  const held: Order = { ...entry(500, 0), status: 'filled' };
+describe('who closed a position that is gone', () => {
+  const SYMBOL = 'BTCUSDT';
+  const held: Order = { ...entry(500, 0), symbol: SYMBOL, status: 'filled' };
   const close = (status: Order['status']): Order => ({ ...entry(600, 1), status });
-  const isElsewhere = (closing: Order | null) => isClosedElsewhere({ side: 'long' }, { closing, last: held });
-  it('was closed by somebody else', () => {
-    assert.equal(isElsewhere(null), true);
-    assert.equal(isClosedElsewhere({ side: 'short' }, { closing: null, last: held }), false);
+  const by = (closing: Order | null, traded: readonly Order[] = [held], side: Direction = 'long') =>
+    closedLast({ side, instrument: held.legs[0]?.instrument ?? SYMBOL }, { closing, traded });
+
+  it('somebody else, where it is held by our own record', () => {
+    assert.equal(by(null), 'somebody else');
+    assert.equal(by(null, [held], 'short'), 'an order');
   });
   it('also where a close of ours has ended long ago, and not while that is under way', () => {
-    assert.equal(isElsewhere(close('failed')), true);
-    assert.equal(isElsewhere(close('executing')), false);
-    assert.equal(isElsewhere(close('unknown')), false);
+    assert.equal(by(close('failed')), 'somebody else');
+    assert.equal(by(close('executing')), 'an order');
+    assert.equal(by(close('unknown')), 'an order');
+  });
+
+  const exitOf = (orderPart: Partial<Order>, quantity: number): Order => ({
+    ...held,
+    ...orderPart,
+    legs: [
+      {
+        ...legOfThree('exit', 'filled', timestamp(700)),
+        ...{ instrument: held.legs[0]?.instrument ?? null, side: 'sell', fillQuantity: decimal(quantity) },
+      },
+    ],
+  });
+  it('protection, where it closed the last of it, or what was left beside a close of ours that was learnt later', () => {
+    const all = exitOf({ positionBefore: decimal(1), exitReason: 'stop_loss' }, 1);
+    assert.equal(by(null, [all, held]), all);
+    const ours = exitOf({ positionBefore: decimal(2) }, 1);
+    const [leg] = ours.legs;
+    assert.ok(leg);
+    const target = {
+      ...exitOf({ positionBefore: decimal(2), exitReason: 'take_profit' }, 1),
+      counted: { [leg.clientOrderId]: decimal(0) },
+    };
+    const renamed = {
+      ...target,
+      legs: target.legs.map((each) => ({ ...each, clientOrderId: 'fp1' as ClientOrderId })),
+    };
+    assert.equal(by(null, [renamed, ours]), renamed);
+    assert.equal(by(null, [{ ...renamed, counted: undefined }, ours]), 'somebody else');
+  });
+});
+
+describe('what is held after a fill, beside a leg of which nobody knows the end', () => {
+  const exit = {
+    ...legOfThree('exit', 'unknown', timestamp(700)),
+    instrument: 'BTCUSDT',
+    side: 'sell' as const,
+  };
+  const stands = (quantity: number, expected: number) =>
+    standing(
+      [{ instrument: 'BTCUSDT', quantity: decimal(quantity), expected: decimal(expected) }],
+      [{ orderId: '1' as OrderId, leg: exit }],
+      1_000,
+      30_000,
+    );
+  it('is what is shown, where that leg is the whole difference', () => {
+    assert.deepEqual(stands(0, 3), { quantity: decimal(0), counted: { [exit.clientOrderId]: decimal(3) } });
+  });
+  it('is what our fills come to, where it is not', () => {
+    assert.deepEqual(stands(5, 3), { quantity: decimal(3), counted: { [exit.clientOrderId]: decimal(0) } });
   });
 });

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
-import { knownOf } from '../../src/data/orders/protections.ts';
+import { knownOf, stoppedOutBy } from '../../src/data/orders/protections.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
+import type { Protection } from '../../src/domain/protection/protection.ts';
 import { openWorld } from '../world.ts';
 
 const PATIENCE_MS = 20_000;
@@ -223,6 +225,27 @@ describe('a bad day', () => {
     await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'stop_loss' }));
     const added = await alert('buy', 1, 2);
     assert.deepEqual([added.status, added.fill_quantity], ['filled', 1]);
+  });
+
+  test('what was recorded as a part and turns out to have been all: the strategy stays out, unless it came in again since', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    const entry = await alert('buy', 0, 1);
+    const at = timestamp(Date.now());
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    assert.equal(body.status, 'filled');
+    const made = await findOrder(world.db, entry.order_id);
+    assert.ok(made);
+    const learnt = () =>
+      world.db.commit([stoppedOutBy({ ...made, side: 'long' } as unknown as Protection, at)]);
+    await learnt();
+    const added = await alert('buy', 1, 2);
+    assert.deepEqual([added.status, added.error?.code], ['rejected', 'stopped_out']);
+    await alert('sell', 2, 0);
+    await alert('buy', 0, 1);
+    await learnt();
+    assert.equal((await alert('buy', 1, 2)).status, 'filled');
   });
 
   test('a level on the wrong side of the market trades nothing', async (t) => {

@@ -37,6 +37,7 @@ test('what a target and the stop beside it have closed stands in the history, ea
       { by: 'stop', reason: 'stop_loss', order: fill('three', 1, 49_000, 'filled') },
     ],
     left: decimal(0),
+    counted: undefined,
     unitValue: decimal(1),
   });
   assert.equal(typeof saved, 'object');

@@ -194,7 +194,12 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     protection: last.version === saved.version ? last : saved,
     instrument: instrumentOf(ways),
     // By our own fills: what a broker shows late is not believed.
-    trades: { expected: () => counted ?? exchange.held(), seen: () => {} },
+    trades: {
+      expected: () => counted ?? exchange.held(),
+      seen: () => {},
+      standing: () => ({ quantity: counted ?? exchange.held(), counted: undefined }),
+    },
+    others: [],
     triggerBy: 'last',
     recorded: async () => refs,
     unprotected: 'close',

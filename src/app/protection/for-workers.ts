@@ -2,7 +2,7 @@
 
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { isOwner } from '../../data/orders/for-workers.ts';
-import { insertOrder, lastTraded, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
+import { insertOrder, ordersByIds, saveOrder, tradedLately } from '../../data/orders/orders.ts';
 import {
   keptProtections,
   noteProtection,
@@ -12,13 +12,14 @@ import {
   putOffProtections,
   saveProtection,
   stoppedBy,
+  stoppedOutBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
 import { add, type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import { closedFrom, closeOrder, filledOrder, isClosedElsewhere } from '../../domain/protection/closing.ts';
+import { closedFrom, closedLast, closeOrder, filledOrder } from '../../domain/protection/closing.ts';
 import {
   CLOSED_ELSEWHERE,
   type ExitReason,
@@ -76,15 +77,16 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     return { ...counted, version: protection.version + 1 };
   }
 
-  /** One that ends while by our own record its position is held: somebody else has closed that. */
-  async function withReason(protection: Protection, before: Protection): Promise<Protection> {
-    if (protection.state !== 'ended' || protection.reason !== before.reason) return protection;
-    if (!wantsSomething(protection)) return protection;
+  /** With what is known of who closed its position, once it has ended. */
+  async function ending(protection: Protection, before: Protection): Promise<[Protection, ...Statement[]]> {
+    if (protection.state !== 'ended' || protection.reason !== before.reason) return [protection];
+    if (!wantsSomething(protection)) return [protection];
     const [closing = null] = before.closing ? await ordersByIds(db, [before.closing.order]) : [];
-    const last = await lastTraded(db, protection);
-    return isClosedElsewhere(protection, { closing, last })
-      ? { ...protection, reason: CLOSED_ELSEWHERE }
-      : protection;
+    const traded = await tradedLately(db, protection);
+    const by = closedLast(protection, { closing, traded });
+    if (by === 'somebody else') return [{ ...protection, reason: CLOSED_ELSEWHERE }];
+    // Whoever recorded its close may not have known yet that nothing was left.
+    return by === 'an order' ? [protection] : [protection, stoppedOutBy(protection, by.submittedAt)];
   }
 
   return {
@@ -93,18 +95,20 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
       protectiveRefs(db, userId, accountId, timestamp(millis(since) - CLOCKS_APART_MS)),
     orders: (ids) => ordersByIds(db, ids),
     async save(protection, before, token) {
-      const saved = await commit(await withReason(protection, before), before, token);
+      const [ended, ...besides] = await ending(protection, before);
+      const saved = await commit(ended, before, token, besides);
       return saved === 'fingerprint' ? 'changed' : saved;
     },
-    async record(protection, before, token, { leg, fills, left, unitValue }) {
+    async record(protection, before, token, { leg, fills, left, counted, unitValue }) {
       const now = clock.now();
       const { side } = protection;
-      const heldAt = closedFrom(await lastTraded(db, protection), { leg, left, side, now });
+      const [last = null] = await tradedLately(db, protection);
+      const heldAt = closedFrom(last, { leg, left, side, now });
       const leftAfter = (nth: number) =>
         fills.slice(nth).reduce((sum, { order }) => add(sum, order.fillQuantity), left);
       const made = fills.map(({ reason, order: fill }, index) => ({
         order: filledOrder(protection, {
-          ...{ id: newId() as OrderId, reason, now, leg, fill, nth: index + 1, unitValue },
+          ...{ id: newId() as OrderId, reason, now, leg, fill, nth: index + 1, counted, unitValue },
           left: leftAfter(index + 1),
         }),
         print: printOf(leg, reason, fill),

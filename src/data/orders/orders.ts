@@ -263,8 +263,8 @@ const json = (value: object | null): string | null => (value === null ? null : J
 /** So many orders of other symbols of the account are looked through. */
 const MOST_BETWEEN = 50;
 
-/** The last order of ours that has traded the instrument in the book, as far as is looked; null: none. */
-export async function lastTraded(
+/** Orders of ours that have traded the instrument in the book, the newest first, as far as is looked. */
+export async function tradedLately(
   db: Reads,
   {
     userId,
@@ -272,7 +272,7 @@ export async function lastTraded(
     simulation,
     instrument,
   }: Pick<Order, 'userId' | 'accountId' | 'simulation'> & { readonly instrument: string },
-): Promise<Order | null> {
+): Promise<Order[]> {
   const rows = await db.all<{ order_id: OrderId }>(
     sql`select order_id from order_history
         where user_id = ${userId} and trading_account_id = ${accountId} and simulation = ${simulation}
@@ -284,5 +284,5 @@ export async function lastTraded(
   );
   const trades = ({ legs }: Order) => legs.some((leg) => leg.instrument === instrument);
   const byTime = orders.toSorted((a, b) => b.submittedAt.localeCompare(a.submittedAt));
-  return byTime.find(trades) ?? null;
+  return byTime.filter(trades);
 }

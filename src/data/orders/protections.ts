@@ -208,6 +208,10 @@ export const partlyStopped = (protection: Protection, now: Timestamp): Statement
         ],
   );
 
+/** Nothing is left, and protection closed the last of it then. */
+export const stoppedOutBy = (protection: Protection, at: Timestamp): Statement =>
+  noteStopped(strategyOf(protection), protection.side, { quantity: ZERO, isAll: true }, at);
+
 const strategyOf = ({
   accountId,
   brokerName,

@@ -12,7 +12,8 @@
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
 import { type Leg, mainLeg, type Order } from './order.ts';
-import { positionAfter, signed } from './position.ts';
+import type { OtherLeg } from './other-legs.ts';
+import { type Holding, positionAfter, signed } from './position.ts';
 
 export interface Known {
   readonly quantity: Decimal;
@@ -88,6 +89,46 @@ export const agrees = ({
   readonly quantity: Decimal;
   readonly expected: Decimal | null;
 }): boolean => expected === null || expected === quantity;
+
+interface Read extends Holding {
+  readonly expected: Decimal | null;
+}
+
+/** What is held: by our own fills, where the broker's word is another. With how much of each leg that is open is in that. */
+export function standing(
+  held: readonly Read[],
+  others: readonly OtherLeg[],
+  now: number,
+  lagMs: number,
+): { readonly quantity: Decimal; readonly counted: Order['counted'] } {
+  const shown = held.map((each) => ({ ...each, explaining: explaining(each, others) }));
+  const isShown = (other: OtherLeg) => shown.some((each) => each.explaining === other);
+  const quantities = shown.map((each) =>
+    each.expected === null || each.explaining ? each.quantity : each.expected,
+  );
+  const counted = others.map((other) => [
+    other.leg.clientOrderId,
+    isShown(other) ? other.leg.quantity : countedIn(other, now, lagMs),
+  ]);
+  return {
+    quantity: quantities.reduce(add, ZERO),
+    counted: others.length > 0 ? Object.fromEntries(counted) : undefined,
+  };
+}
+
+/** A leg in doubt that makes the whole difference between what is shown and what our fills come to: it was filled, and is in what is shown. */
+const explaining = (
+  { instrument, quantity, expected }: Read,
+  others: readonly OtherLeg[],
+): OtherLeg | undefined =>
+  expected === null || expected === quantity
+    ? undefined
+    : others.find(
+        ({ leg }) =>
+          leg.status === 'unknown' &&
+          leg.instrument === instrument &&
+          subtract(quantity, expected) === signed(leg.side, subtract(leg.quantity, filledOf(leg))),
+      );
 
 /**
  * From what is saved of an account and mode: orders of late, as a predecessor left them. By instrument. What a person settled was

@@ -2,18 +2,11 @@
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
 import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
-import { agrees, countedIn } from './expected.ts';
+import { agrees, standing } from './expected.ts';
 import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
-import {
-  leavesSome,
-  type OtherLeg,
-  othersToAwait,
-  pendingLeg,
-  takeable,
-  withoutOpening,
-} from './other-legs.ts';
+import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
-import { filledBy, type Holding, heldInAll, planOrder, signed } from './position.ts';
+import { filledBy, type Holding, planOrder } from './position.ts';
 import type { Facts, Held, Rules } from './step.ts';
 
 /** What an order is planned on; null: it is not known yet what is held, and nothing can be sent on the doubt. */
@@ -82,43 +75,14 @@ export function plan(
   return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
 }
 
-/** So that what it says was held before, with its own fills, is what is held now; by our own fills, where the broker's word is another. */
-export const onWhatStands = (order: Order, facts: Facts, { lagMs }: Pick<Rules, 'lagMs'>): Order => ({
-  ...order,
-  positionBefore: subtract(standing(facts), filledBy(order.legs)),
-  counted: facts.others.length > 0 ? countedOf(facts, lagMs) : undefined,
-});
-
-const standing = ({ position, others }: Facts): Decimal =>
-  heldInAll(
-    (position?.held ?? []).map((each) => ({
-      instrument: each.instrument,
-      quantity: each.expected === null || explaining(each, others) ? each.quantity : each.expected,
-    })),
-  );
-
-/** A leg in doubt that makes the whole difference between what is shown and what our fills come to: it was filled, and is in what is shown. */
-const explaining = (
-  { instrument, quantity, expected }: Held,
-  others: Facts['others'],
-): OtherLeg | undefined =>
-  expected === null || expected === quantity
-    ? undefined
-    : others.find(
-        ({ leg }) =>
-          leg.status === 'unknown' &&
-          leg.instrument === instrument &&
-          subtract(quantity, expected) === signed(leg.side, subtract(leg.quantity, leg.fillQuantity ?? ZERO)),
-      );
-
-function countedOf({ others, position, now }: Facts, lagMs: number): Order['counted'] {
-  const shown = (position?.held ?? []).map((each) => explaining(each, others));
-  return Object.fromEntries(
-    others.map((other) => [
-      other.leg.clientOrderId,
-      shown.includes(other) ? other.leg.quantity : countedIn(other, now, lagMs),
-    ]),
-  );
+/** So that what it says was held before, with its own fills, is what is held now. */
+export function onWhatStands(
+  order: Order,
+  { position, others, now }: Facts,
+  { lagMs }: Pick<Rules, 'lagMs'>,
+): Order {
+  const { quantity, counted } = standing(position?.held ?? [], others, now, lagMs);
+  return { ...order, positionBefore: subtract(quantity, filledBy(order.legs)), counted };
 }
 
 /** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */

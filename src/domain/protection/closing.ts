@@ -2,9 +2,9 @@
 
 import { add, compare, type Decimal, negate, sign, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
+import { heldAfter } from '../orders/expected.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
 import { hasEnded, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
-import { positionAfter } from '../orders/position.ts';
 import type { Direction } from '../side.ts';
 import { closingSide, type ExitReason, type Protection, type ProtectiveLeg } from './protection.ts';
 
@@ -66,10 +66,11 @@ export function filledOrder(
     /** Of the leg's fills: a target and the stop beside it have one id, and two legs cannot. */
     readonly nth: number;
     readonly left: Decimal;
+    readonly counted: Order['counted'];
     readonly unitValue: Decimal | null;
   },
 ): Order {
-  const { leg, fill, nth, left, now, unitValue } = closing;
+  const { leg, fill, nth, left, counted, now, unitValue } = closing;
   const at = timestamp(now);
   const before = add(left, fill.fillQuantity);
   const made: Leg = {
@@ -93,6 +94,7 @@ export function filledOrder(
     ...base(protection, closing, fill.status === 'filled' ? fill.fillQuantity : leg.quantity, at),
     status: fill.status,
     positionBefore: protection.side === 'long' ? before : negate(before),
+    counted,
     legs: [{ ...made, quantity: fill.status === 'filled' ? fill.fillQuantity : leg.quantity }],
     filledAt: fill.fillQuantity === ZERO ? null : at,
   };
@@ -125,14 +127,16 @@ export function closedFrom(
 }
 
 /**
- * Of one that ends: by our own record its position is held, so somebody else has closed that. `closing`: our own close of it, which may be under way
- * and have taken it before anybody heard of that. `last`: the order that traded there last.
+ * Of one that ends: who closed its position, by our own record; where that was protection, its order. `closing`: our own close of it, which may be under way and have taken it before
+ * anybody heard of that. `traded`: what traded there of late, the newest first.
  */
-export function isClosedElsewhere(
-  { side }: Pick<Protection, 'side'>,
-  { closing, last }: { readonly closing: Order | null; readonly last: Order | null },
-): boolean {
-  if (closing && !hasEnded(closing.status)) return false;
-  const held = (last && positionAfter(last)) ?? ZERO;
-  return sign(held) === (side === 'long' ? 1 : -1);
+export function closedLast(
+  { side, instrument }: Pick<Protection, 'side' | 'instrument'>,
+  { closing, traded }: { readonly closing: Order | null; readonly traded: readonly Order[] },
+): Order | 'an order' | 'somebody else' {
+  if (closing && !hasEnded(closing.status)) return 'an order';
+  const held = heldAfter(traded).get(instrument) ?? ZERO;
+  if (sign(held) === (side === 'long' ? 1 : -1)) return 'somebody else';
+  const [last] = traded;
+  return last?.exitReason ? last : 'an order';
 }

@@ -6,6 +6,8 @@ import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from 
 import { type Decimal, larger, negate, sign, smaller, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import { passed, refused, stuck, taken, unsent } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
@@ -38,6 +40,8 @@ export interface LegClosed {
   readonly leg: ProtectiveLeg;
   readonly fills: Extract<Step, { do: 'record' }>['fills'];
   readonly left: Decimal;
+  /** Of our legs that are open beside it, how much is in that. */
+  readonly counted: Order['counted'];
   /** Of one, at a price of 1, in the account's currency. */
   readonly unitValue: Decimal;
 }
@@ -63,7 +67,9 @@ export interface Keeping {
 export interface ToKeep {
   readonly protection: Protection;
   readonly instrument: Instrument;
-  readonly trades: Pick<Trades, 'expected' | 'seen'>;
+  readonly trades: Pick<Trades, 'expected' | 'seen' | 'standing'>;
+  /** Open legs of our orders on this instrument. */
+  readonly others: readonly OtherLeg[];
   readonly triggerBy: TriggerBy;
   readonly recorded: Place['recorded'];
   readonly unprotected: 'close' | 'alert';
@@ -172,12 +178,13 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         const { leg, fills } = step;
         for (const { by, order } of fills) trades.seen(tradedBy(leg, by, order, at));
         // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
-        const shown = onSide(await line.position(instrument));
-        const left = ourCount() ?? shown;
+        const shown = await line.position(instrument);
+        const { quantity, counted } = trades.standing(instrument.symbol, shown, task.others);
         const after = await saves.record(step.protection, {
           leg,
           fills,
-          left,
+          left: onSide(quantity),
+          counted,
           unitValue: unitValueOf(instrument),
         });
         if (after === 'changed') return kept(saved, 'changed');

@@ -22,6 +22,7 @@ import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
 import type { makeRoom } from './make-room.ts';
+import { openElsewhere } from './open-elsewhere.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
 import { type Closed, protectiveLegs } from './protect-legs.ts';
@@ -326,6 +327,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       isTold: isTold || wished !== first,
       isAsked,
       closing: closingOf(wished, unsettled),
+      others: openElsewhere(unsettled).filter(({ instrument }) => instrument === name),
       makeRoom: () => deps.makeRoom(line, unsettled, { instrument: name, side: closingSide(wished) }),
     });
   }

@@ -9,6 +9,7 @@ import {
   expectedOf,
   type Known,
   knownFrom,
+  standing,
   withFill,
 } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
@@ -28,6 +29,12 @@ export interface Trades {
   left(open: readonly Order[]): readonly OrderId[];
   /** null: nothing was filled of late. */
   expected(instrument: string): Decimal | null;
+  /** What is held where the broker shows so much, and how much of each of these legs is in that. */
+  standing(
+    instrument: string,
+    shown: Decimal,
+    open: readonly OtherLeg[],
+  ): { readonly quantity: Decimal; readonly counted: Order['counted'] };
   /** The same of every instrument where something was. */
   recent(): readonly (readonly [instrument: string, position: Decimal])[];
   /** What the symbol means at the broker. */
@@ -51,6 +58,7 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
     const before = leg.instrument === null ? undefined : known.get(leg.instrument);
     if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
   };
+  const expected: Trades['expected'] = (instrument) => expectedOf(known.get(instrument), now(), lagMs);
   return {
     agreed(instrument, position, open) {
       const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
@@ -68,10 +76,12 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
       unsettled = still;
       return ended;
     },
-    expected: (instrument) => expectedOf(known.get(instrument), now(), lagMs),
+    expected,
+    standing: (instrument, quantity, open) =>
+      standing([{ instrument, quantity, expected: expected(instrument) }], open, now(), lagMs),
     recent: () =>
       [...known.keys()].flatMap((instrument) => {
-        const position = expectedOf(known.get(instrument), now(), lagMs);
+        const position = expected(instrument);
         return position === null ? [] : [[instrument, position] as const];
       }),
     named(symbol, instrument) {
