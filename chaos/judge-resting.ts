@@ -220,9 +220,8 @@ const lapses = (lives: readonly Life[]): Lasting[] =>
       lastingOf(life, Math.max(life.from, millis(life.row.priced.expiresAt)), 'its time was over'),
     );
 
-/** An exit is made all the same where the end of what rests is not confirmed in time; it ends soon after. */
-function afterExits(lives: readonly Life[], { records, signals, flattens }: RestingEvidence): Lasting[] {
-  const firstSent = firstDeliveries(signals);
+/** From when an exit is accepted: it may wait for long for what is in doubt, but not with taking back what rests. */
+function afterExits(lives: readonly Life[], { records, flattens }: RestingEvidence): Lasting[] {
   // What a stop or a target of ours closed is nobody's word on what rests.
   const ofLegs = new Set(
     records.legs.filter(({ client_order_id: id }) => isProtective(id)).map(({ order_id }) => order_id),
@@ -232,9 +231,9 @@ function afterExits(lives: readonly Life[], { records, signals, flattens }: Rest
     const { operation } = JSON.parse(row.intent) as OrderIntent;
     const isOut = operation === 'PLACE_EXIT_ORDER' || operation === 'CLOSE_POSITION';
     const isMade = row.status === 'filled' || row.status === 'done' || codeOf(row) === 'no_position';
-    if (!isOut || !isMade || row.ended_at === null) return [];
-    const begun = row.source === 'webhook' ? firstSent(row) : millis(row.submitted_at);
-    return [{ account: row.trading_account_id as string, symbol: row.symbol, begun, at: row.ended_at }];
+    if (!isOut || !isMade) return [];
+    const at = millis(row.submitted_at);
+    return [{ account: row.trading_account_id as string, symbol: row.symbol, begun: at, at }];
   });
   const halts = flattens
     .filter(({ answer }) => answer !== null)
@@ -252,7 +251,13 @@ function afterExits(lives: readonly Life[], { records, signals, flattens }: Rest
       )
       .toSorted((a, b) => a.at - b.at)[0];
     return first
-      ? [lastingOf(life, first.at, first.symbol === null ? 'the kill switch was pulled' : 'an exit was made')]
+      ? [
+          lastingOf(
+            life,
+            first.at,
+            first.symbol === null ? 'the kill switch was pulled' : 'an exit was accepted',
+          ),
+        ]
       : [];
   });
 }

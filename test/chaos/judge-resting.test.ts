@@ -171,7 +171,7 @@ describe('the judge of entries that rest has nothing to say of', () => {
       others: [{ at: 5_000, what: 'cancel of A', ended: 6_000 }],
     },
     'an exit that was made before the end was confirmed': {
-      entries: [{ from: 0, to: 6_000 + BOUND, told: 'cancelled_on_request' }],
+      entries: [{ from: 0, to: 1_000 + BOUND, told: 'cancelled_on_request' }],
       others: [{ at: 1_000, what: 'exit', ended: 6_000 }],
     },
   };
@@ -222,6 +222,13 @@ describe('the judge of entries that rest finds', () => {
     'one that outlives its time': [
       LAPSES,
       { entries: [{ from: 0, to: 10_001 + BOUND, expires: 10_000, told: 'lapsed' }] },
+    ],
+    'one that rests on until it lapses, while an exit waits': [
+      EXITS,
+      {
+        entries: [{ from: 0, to: 30_000, expires: 30_000, told: 'lapsed' }],
+        others: [{ at: 1_000, what: 'exit', ended: 30_001 }],
+      },
     ],
     'one that rests on after an exit': [
       EXITS,
