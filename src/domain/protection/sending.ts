@@ -21,7 +21,7 @@ const TRIES_AT_MS = [0, 1_000, 3_000, 7_000];
 /** What keeps the stop from being sent now; null: nothing does. `isSafe`: another stands, of the whole, at another price. */
 export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, rules: Rules): Step | null {
   const { now, quoted, unprotected } = facts;
-  const { stop, side, refused } = protection;
+  const { stop, side, refused, unprotectedSince } = protection;
   if (stop === null) return null;
   if (isGivenUp(protection.restoredAt, now))
     return restSoon({ ...protection, state: 'unprotected', reason: FOUGHT_OVER }, now + rules.sweepMs, now);
@@ -34,7 +34,10 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
   if (refused === null) return null;
   const first = millis(refused.firstAt);
   const tries = TRIES_AT_MS.filter((ms) => ms < rules.protectMs).length;
-  const isOver = refused.times >= tries && now - first >= rules.protectMs;
+  // Whoever was filled longer ago, and is refused since a while, has waited long enough once all tries were made.
+  const overAt =
+    Math.min(first, unprotectedSince === null ? first : millis(unprotectedSince)) + rules.protectMs;
+  const isOver = refused.times >= tries && now >= overAt;
   // Only what was refused each time is closed for it, and nothing that is protected.
   const closed =
     isOver && !isSafe && unprotected === 'close' ? close(protection, 'unprotected', facts, rules) : null;
@@ -44,7 +47,7 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
       ? Math.max(first + (TRIES_AT_MS[refused.times] ?? 0), millis(refused.lastAt) + 100)
       : isOver || isSafe
         ? millis(refused.lastAt) + rules.sweepMs
-        : first + rules.protectMs;
+        : overAt;
   return now < next && !isAskedAgain(facts, millis(refused.lastAt)) ? restSoon(protection, next, now) : null;
 }
 

@@ -58,7 +58,7 @@ export interface Held {
 }
 
 export interface Rules {
-  /** So long after its first refusal a stop is tried, and then what the account's `unprotected` says is done. */
+  /** So long after the fill a stop is tried, as often as it is to be, and then what the account's `unprotected` says is done. */
   readonly protectMs: number;
   readonly sweepMs: number;
   readonly followMs: number;

@@ -1,4 +1,4 @@
-// A stop that the broker lets expire again and again, each time that it was placed.
+// A stop that the broker refuses, or lets expire again and again: when it is tried, and when the position is closed for it.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -42,5 +42,32 @@ describe('a stop that expires at the broker', () => {
     assert.deepEqual([step.protection.state, step.untilMs], ['unprotected', NOW + RULES.sweepMs]);
     assert.doesNotMatch(whyUnprotected(step.protection, false), /not placed again/);
     assert.equal(held(expired(4, NOW - RULES.sweepMs), 'alert'), null);
+  });
+});
+
+describe('a stop that the broker refuses', () => {
+  /** So long ago: the fill, the first refusal, and the last one. */
+  const refused = (times: number, filledAgo: number, firstAgo: number): Protection =>
+    ({
+      ...expired(0),
+      unprotectedSince: timestamp(NOW - filledAgo),
+      refused: {
+        ...{ times, words: 'No stops today' },
+        ...{ firstAt: timestamp(NOW - firstAgo), lastAt: timestamp(NOW - 200) },
+      },
+    }) as Protection;
+  const until = (protection: Protection) => {
+    const step = held(protection, 'close');
+    return step?.do === 'rest' ? step.untilMs - NOW : (step?.do ?? 'try');
+  };
+
+  it('is tried after 1, 3 and 7 seconds', () => {
+    assert.deepEqual([until(refused(1, 900, 900)), until(refused(1, 1_000, 1_000))], [100, 'try']);
+    assert.deepEqual([until(refused(2, 2_900, 2_900)), until(refused(3, 7_000, 7_000))], [100, 'try']);
+  });
+  it('ten seconds after the fill the position is closed, and not before all tries were made', () => {
+    assert.deepEqual([until(refused(4, 9_900, 9_900)), until(refused(4, 10_000, 10_000))], [100, 'close']);
+    // The worker died right after the fill, or the broker was away: the time that has passed counts, and so do the tries.
+    assert.deepEqual([until(refused(3, 15_000, 6_900)), until(refused(4, 15_000, 7_200))], [100, 'close']);
   });
 });
