@@ -14,8 +14,11 @@ const SLOW_MS = 5 * HOUR_MS;
 const FAST_MS = 90_000;
 
 const SIGNALS_A_DAY = 14;
+/** Before that little happened, so that a start does not take long: enough for a month of trades. */
+export const QUIET_DAYS = 25;
+const SIGNALS_A_QUIET_DAY = 6;
 
-/** What each of the days has besides. */
+/** What each of the last days has besides. */
 const DAYS: readonly (readonly Scene[])[] = [
   [scenes.forgedRequest, scenes.shares, scenes.strangerRegisters],
   [scenes.haltAndResume, scenes.heldBackByGuard, stops.stoppedOut],
@@ -23,21 +26,45 @@ const DAYS: readonly (readonly Scene[])[] = [
   [scenes.alertGetsLost, scenes.shares, stops.stoppedOut],
   [scenes.heldBackByGuard, scenes.alertGetsLost, entries.sizedByRisk],
 ];
-export const PAST_DAYS = DAYS.length;
+export const FULL_DAYS = DAYS.length;
 
-/** One day that begins at `from`, in a few hundred milliseconds: `moveTo` sets the service's clock. */
-export async function playDay(
-  stage: Stage,
-  { day, from, moveTo }: { readonly day: number; readonly from: number; moveTo(at: number): void },
-): Promise<void> {
+interface Day {
+  readonly from: number;
+  /** Sets the service's clock. */
+  moveTo(at: number): void;
+}
+
+/** In a few hundred milliseconds. */
+export async function playDay(stage: Stage, { day, ...when }: Day & { readonly day: number }): Promise<void> {
   const { chance } = stage;
-  const program = [
+  await playThrough(stage, when, [
     ...Array.from({ length: SIGNALS_A_DAY }, () => scenes.strategyActs(SLOW_MS)),
     ...(DAYS[day] ?? []),
     ...[scenes.guessedPassword, scenes.rehearsal, scenes.tradeByHand],
     ...[chance.pick(scenes.ATTACKS), chance.pick(scenes.ATTACKS)],
     ...[chance.pick(scenes.MISTAKES), chance.pick(scenes.MISTAKES)],
-  ].map((scene) => ({ scene, at: Math.round(from + chance.between(0.01, 0.99) * DAY_MS) }));
+  ]);
+}
+
+export async function playQuietDays(stage: Stage, { from, moveTo }: Day): Promise<void> {
+  for (let day = 0; day < QUIET_DAYS; day++)
+    await playThrough(
+      stage,
+      { from: from + day * DAY_MS, moveTo },
+      Array.from({ length: SIGNALS_A_QUIET_DAY }, () => scenes.strategyActs(SLOW_MS)),
+    );
+}
+
+/** At times of the day that chance decides on. */
+async function playThrough(
+  stage: Stage,
+  { from, moveTo }: Day,
+  scenesOfDay: readonly Scene[],
+): Promise<void> {
+  const program = scenesOfDay.map((scene) => ({
+    scene,
+    at: Math.round(from + stage.chance.between(0.01, 0.99) * DAY_MS),
+  }));
   for (const { scene, at } of program.toSorted((a, b) => a.at - b.at)) {
     moveTo(at);
     await scene(stage);

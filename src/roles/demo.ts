@@ -18,7 +18,7 @@ import { type Client, openClient } from '../demo/client.ts';
 import { type Desk, type Login, setUpDesk } from '../demo/desk.ts';
 import { createMarket } from '../demo/market.ts';
 import { createPace } from '../demo/pace.ts';
-import { DAY_MS, PAST_DAYS, playDay, playOn } from '../demo/play.ts';
+import { DAY_MS, FULL_DAYS, playDay, playOn, playQuietDays, QUIET_DAYS } from '../demo/play.ts';
 import type { Cast, Player, Stage } from '../demo/stage.ts';
 import { type Chart, createStrategy } from '../demo/strategy.ts';
 import { BROKER_NAMES } from '../domain/brokers.ts';
@@ -29,6 +29,7 @@ import { openDatabase } from './adapters.ts';
 import { type Parts, steady } from './foundation.ts';
 
 const SEED = 20_261_112;
+const PAST_DAYS = QUIET_DAYS + FULL_DAYS;
 
 /** As much of the service as the demo needs. */
 interface Service {
@@ -68,9 +69,9 @@ export async function prepareDemo(
   const cast = castOf(chance);
   const closing = new AbortController();
   const wait = (ms: number) => sleep(ms, undefined, { signal: closing.signal });
-  const stageAt = (client: Client, desk: Desk, clock: { now(): number }): Stage => ({
-    ...{ client, desk, chance, chart, cast, now: clock.now },
-    pace: createPace({ limit: config.rateLimit, now: steady.now, wait }),
+  const stageAt = (client: Client, desk: Desk, now: () => number, { rateLimit } = config): Stage => ({
+    ...{ client, desk, chance, chart, cast, now },
+    pace: createPace({ limit: rateLimit, now: steady.now, wait }),
   });
 
   // Nobody looks for a line of a request of last Tuesday among those of today.
@@ -80,6 +81,7 @@ export async function prepareDemo(
   async function inThePast<Result>(
     begin: number,
     work: (client: Client, clock: { now(): number; moveTo(at: number): void }) => Promise<Result>,
+    settings = config,
   ): Promise<Result> {
     let behind = Date.now() - begin;
     const clock = {
@@ -89,7 +91,7 @@ export async function prepareDemo(
       },
     };
     // Leases and limits go by a clock that is not set: only what is written down is of another day.
-    const service = await open(config, { ...parts, clock, ticking: steady, log: pastLog });
+    const service = await open(settings, { ...parts, clock, ticking: steady, log: pastLog });
     try {
       return await throughDoor(service, (client) => work(client, clock));
     } finally {
@@ -98,14 +100,22 @@ export async function prepareDemo(
   }
 
   const begin = Date.now() - PAST_DAYS * DAY_MS;
-  let desk: Desk | null = null;
-  for (let day = 0; day < PAST_DAYS; day++) {
-    const from = begin + day * DAY_MS;
-    desk = await inThePast(from, async (client, clock) => {
-      const known = desk ?? (await setUpDesk(client, login));
-      await playDay(stageAt(client, known, clock), { day, from, moveTo: clock.moveTo });
-      return known;
-    });
+  // By the clock on the wall these are many requests in a minute.
+  const unlimited = { ...config, rateLimit: { ...config.rateLimit, requests: 10_000 } };
+  const desk = await inThePast(
+    begin,
+    async (client, { now, moveTo }) => {
+      const made = await setUpDesk(client, login);
+      await playQuietDays(stageAt(client, made, now, unlimited), { from: begin, moveTo });
+      return made;
+    },
+    unlimited,
+  );
+  for (let day = 0; day < FULL_DAYS; day++) {
+    const from = begin + (QUIET_DAYS + day) * DAY_MS;
+    await inThePast(from, (client, { now, moveTo }) =>
+      playDay(stageAt(client, desk, now), { day, from, moveTo }),
+    );
   }
 
   let client: Client | null = null;
@@ -115,9 +125,8 @@ export async function prepareDemo(
     parts,
     welcome: (address) => welcome(login, address),
     begin(server) {
-      if (!desk) return;
       client = openClient(reachable(server.server.address() as AddressInfo));
-      const stage = stageAt(client, desk, { now: () => Date.now() });
+      const stage = stageAt(client, desk, Date.now);
       playing = playOn(stage, { wait, log: openLog(config.logLevel), signal: closing.signal });
     },
     async stop() {
