@@ -84,6 +84,29 @@ describe('who closed a position that is gone', () => {
   });
 });
 
+describe('who closed a position that lies in two months', () => {
+  const [MARCH, APRIL] = ['TXFC7', 'TXFD7'];
+  const opening = (instrument: string, before: number): Order => {
+    const order = entry(500, before);
+    return { ...order, symbol: 'TXF', legs: order.legs.map((leg) => ({ ...leg, instrument })) };
+  };
+  const exit = (nth: number, instrument: string) => ({
+    ...legOfThree('exit', 'filled', timestamp(700)),
+    ...{ nth, instrument, side: 'sell' as const, fillQuantity: decimal(1) },
+  });
+  /** One close of the strategy's own took both. */
+  const close: Order = {
+    ...{ ...opening(MARCH, 2), status: 'filled', positionBefore: decimal(2) },
+    legs: [exit(1, MARCH), exit(2, APRIL)],
+  };
+  for (const instrument of [MARCH, APRIL])
+    it(`an order of ours, which closed all months: ${instrument}`, () => {
+      const trades = ({ legs }: Order) => legs.some((leg) => leg.instrument === instrument);
+      const traded = [close, opening(APRIL, 1), opening(MARCH, 0)].filter(trades);
+      assert.equal(closedLast({ side: 'long', instrument }, { closing: null, traded }), 'an order');
+    });
+});
+
 describe('what is held after a fill, beside a leg of which nobody knows the end', () => {
   const exit = {
     ...legOfThree('exit', 'unknown', timestamp(700)),

@@ -212,6 +212,27 @@ describe('a bad day', () => {
     assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
   });
 
+  test('a protective close of long ago, of which nobody knows the end, keeps nobody out who has been flat and came in again since', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    const close = async () => {
+      const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+        ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+      });
+      return body.order_id;
+    };
+    await alert('buy', 0, 1);
+    const old = await close();
+    await world.db.commit([
+      sql`update order_history set source = 'protection', status = 'unknown', fill_quantity = null, filled_at = null
+          where order_id = ${old}`,
+    ]);
+    await alert('sell', 1, 0);
+    assert.equal((await alert('buy', 0, 1)).status, 'filled');
+    // Its owner closes that by hand, and the strategy adds.
+    await close();
+    assert.equal((await alert('buy', 1, 2)).error?.code, undefined);
+  });
+
   test('a protective close whose fill is learnt after the strategy has been flat and came in again holds back nothing', async (t) => {
     const { alert, world, trader } = await openDesk(t);
     await alert('buy', 0, 1);
@@ -245,6 +266,33 @@ describe('a bad day', () => {
     await alert('sell', 2, 0);
     await alert('buy', 0, 1);
     await learnt();
+    assert.equal((await alert('buy', 1, 2)).status, 'filled');
+  });
+
+  test('what its owner has aligned since is not stopped out once more when the protection ends', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    const entry = await alert('buy', 0, 1);
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    const [made, close] = [
+      await findOrder(world.db, entry.order_id),
+      await findOrder(world.db, body.order_id),
+    ];
+    assert.ok(made && close);
+    await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'stop_loss' }));
+    // On purpose: the position is to stand where the strategy does.
+    const aligned = await world.as<OrderResult>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/align`,
+      { symbol: 'BTCUSDT' },
+    );
+    assert.equal(aligned.body.status, 'filled');
+    // The lane comes to the end of the old protection only now.
+    await world.db.commit([
+      stoppedOutBy({ ...made, side: 'long' } as unknown as Protection, close.submittedAt),
+    ]);
     assert.equal((await alert('buy', 1, 2)).status, 'filled');
   });
 

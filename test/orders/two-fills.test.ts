@@ -52,4 +52,10 @@ test('what a target and the stop beside it have closed stands in the history, ea
       ['stop_loss', 49_000, 1],
     ],
   );
+
+  // Nothing is left of it, and nobody else has traded.
+  assert.equal(typeof saved, 'object');
+  const after = saved as Exclude<typeof saved, string>;
+  const over = await protections.save({ ...after, state: 'ended', dueAt: null }, after, owner.token);
+  assert.equal(typeof over === 'object' && over.reason, null);
 });

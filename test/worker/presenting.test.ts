@@ -248,6 +248,48 @@ describe('Refused credentials', () => {
     assert.deepEqual(flags(), [false, true]);
   });
 
+  test('of who may look and not trade count as refused in the end, also where each look takes three seconds', async (t) => {
+    const { broker, presented, flags, startWorker } = desk(t);
+    let now = 1_000;
+    t.mock.method(performance, 'now', () => now);
+    broker.script('cancel', no, 12);
+    const work = startWorker().use(REAL, async (line) => {
+      // As a worker does before it sends anything: the broker is slow, and answers.
+      now += 3_000;
+      await line.positions();
+      // The pauses between two tries, 2 s and then 5 s.
+      await line
+        .cancel({ symbol: 'BTCUSDT', clientOrderId: 'fp1', brokerRef: 'one' } as Parameters<
+          Line['cancel']
+        >[0])
+        .finally(() => {
+          now += presented() % 2 === 1 ? 2_000 : 5_000;
+        });
+    });
+    await isRefused(work);
+    assert.deepEqual([presented() <= 6, flags()], [true, [false, true]]);
+  });
+
+  test('when a connection is opened, three times in one work and answered in between: each is a hiccup of its own', async (t) => {
+    const { broker, flags, startWorker } = desk(t);
+    let now = 1_000;
+    t.mock.method(performance, 'now', () => now);
+    const away = () => Promise.reject(new BrokerUnavailable('away'));
+    for (let times = 0; times < 3; times++) {
+      broker.script('open', no, 1);
+      broker.script('open', (answer) => answer(), 1);
+      broker.script('positions', (answer) => answer(), 1);
+      if (times < 2) broker.script('positions', away, 1);
+    }
+    await startWorker().use(REAL, async (line) => {
+      for (let times = 0; times < 2; times++) {
+        now += 10_000;
+        await line.positions();
+      }
+    });
+    assert.deepEqual(flags(), [true, false]);
+  });
+
   test('a verification presents them whatever was said, and what it takes is used by all', async (t) => {
     const { broker, presented, startWorker } = desk(t);
     const worker = startWorker();
