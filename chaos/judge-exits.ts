@@ -80,18 +80,19 @@ export function holdings({ held, looks }: Pick<ExchangeLedger, 'held' | 'looks'>
   };
 }
 
-/** Since when each account's credentials were refused for good, if they ever were: in one go, or with nothing told in between. */
+/** Since when each account's credentials were refused for good, if they ever were: by three refusals, each soon after the last, or with nothing told in between. */
 export function refusedForGood({
   denials,
   looks,
 }: Pick<ExchangeLedger, 'denials' | 'looks'>): ReadonlyMap<string, number> {
   const since = new Map<string, number>();
   for (const [account, own] of Map.groupBy(denials, (denial) => denial.account)) {
+    let inARow = 0;
     const last = own.find(({ at }, index) => {
-      const first = own[index - PRESENTED + 1];
-      if (first === undefined) return false;
-      const isTold = looks.some((look) => look.account === account && look.at > first.at && look.at < at);
-      return !isTold || at - first.at <= PRESENTED_WITHIN_MS;
+      const before = own[index - 1]?.at ?? Number.NEGATIVE_INFINITY;
+      const isTold = looks.some((look) => look.account === account && look.at > before && look.at < at);
+      inARow = at - before <= PRESENTED_WITHIN_MS || (index > 0 && !isTold) ? inARow + 1 : 1;
+      return inARow >= PRESENTED;
     });
     if (last) since.set(account, last.at);
   }

@@ -88,6 +88,24 @@ describe('A strategy that stays short with less', () => {
     );
   });
 
+  test('nor where protection closes there, and nobody knows how that ended; unless that is forgotten', () => {
+    const sentAgo = (ms: number): Facts['others'] => [
+      {
+        orderId: 'other' as OrderId,
+        order: { exitReason: 'unprotected' },
+        leg: { ...legOfThree('exit', 'unknown', timestamp(NOW - ms)), side: 'buy', instrument: 'BTCUSDT' },
+      },
+    ];
+    const looked = {
+      position: held(0),
+      closedBy: 'somebody',
+      othersWatch: { ms: 60_000, looks: 9 },
+    } as const;
+    const step = nextStep(closed(), facts({ ...looked, others: sentAgo(60_000) }), RULES);
+    assert.equal(step.do === 'end' && step.order.error?.code, 'stopped_out');
+    assert.equal(nextStep(closed(), facts({ ...looked, others: sentAgo(700_000) }), RULES).do, 'send');
+  });
+
   test('opens what is missing where somebody else has closed it', () => {
     const step = nextStep(closed(), facts({ position: held(0), closedBy: 'somebody' }), RULES);
     assert.equal(step.do, 'send');

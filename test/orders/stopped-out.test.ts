@@ -4,8 +4,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
-import { knownOf, stoppedOutBy } from '../../src/data/orders/protections.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { closedBy, knownOf, stoppedOutBy } from '../../src/data/orders/protections.ts';
+import { noteStopped } from '../../src/data/orders/strategies.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { millis, timestamp } from '../../src/domain/ids.ts';
+import type { Order } from '../../src/domain/orders/order.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
 import { openWorld } from '../world.ts';
@@ -198,18 +201,21 @@ describe('a bad day', () => {
     assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
   });
 
-  test('a protective close of which nobody knows the end, and nothing is left: the strategy stays out', async (t) => {
+  test('a protective close that was accepted before an entry, and filled after it, has closed what the entry misses', async (t) => {
     const { alert, world, trader } = await openDesk(t);
     await alert('buy', 0, 1);
     const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
       ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
     });
+    const close = await findOrder(world.db, body.order_id);
+    assert.ok(close?.filledAt);
     await world.db.commit([
-      sql`update order_history set source = 'protection', status = 'unknown', fill_quantity = null, filled_at = null
-          where order_id = ${body.order_id}`,
+      sql`update order_history set source = 'protection' where order_id = ${body.order_id}`,
     ]);
-    const again = await alert('buy', 1, 2);
-    assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
+    const entry: Order = { ...close, intent: { operation: 'PLACE_ENTRY_ORDER', side: 'buy' } };
+    const acceptedAt = (ms: number) => ({ ...entry, submittedAt: timestamp(ms) });
+    assert.equal(await closedBy(world.db, acceptedAt(millis(close.filledAt))), 'protection');
+    assert.equal(await closedBy(world.db, acceptedAt(millis(close.filledAt) + 1)), 'somebody');
   });
 
   test('a protective close of long ago, of which nobody knows the end, keeps nobody out who has been flat and came in again since', async (t) => {
@@ -258,6 +264,9 @@ describe('a bad day', () => {
     assert.equal(body.status, 'filled');
     const made = await findOrder(world.db, entry.order_id);
     assert.ok(made);
+    const key = { accountId: trader.account.id, symbol: 'BTCUSDT', simulation: false };
+    const part = noteStopped(key, 'long', { quantity: decimal('0.5'), isAll: false }, at);
+    await world.db.commit([part]);
     const learnt = () =>
       world.db.commit([stoppedOutBy({ ...made, side: 'long' } as unknown as Protection, at)]);
     await learnt();

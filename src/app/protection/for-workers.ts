@@ -18,7 +18,7 @@ import { type Counters, venueOf } from '../../domain/counters.ts';
 import { add, type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
-import type { Order } from '../../domain/orders/order.ts';
+import { hasTraded, type Order } from '../../domain/orders/order.ts';
 import { closedFrom, closedLast, closeOrder, filledOrder } from '../../domain/protection/closing.ts';
 import {
   CLOSED_ELSEWHERE,
@@ -102,7 +102,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     async record(protection, before, token, { leg, fills, left, counted, unitValue }) {
       const now = clock.now();
       const { side } = protection;
-      const [last = null] = await tradedLately(db, protection);
+      const last = (await tradedLately(db, protection)).find(hasTraded) ?? null;
       const heldAt = closedFrom(last, { leg, left, side, now });
       const leftAfter = (nth: number) =>
         fills.slice(nth).reduce((sum, { order }) => add(sum, order.fillQuantity), left);

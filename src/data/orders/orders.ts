@@ -181,8 +181,6 @@ export async function heldByRecord(
     sql`where trading_account_id = ${account} and user_id = ${user} and simulation = ${false} and traded_at >= ${since}
         order by traded_at desc limit ${RECORD}`,
   );
-  const newestFirst = (a: Order, b: Order) =>
-    b.submittedAt.localeCompare(a.submittedAt) || b.id.localeCompare(a.id);
   const held = heldAfter(uniquely([...last, ...rested]).toSorted(newestFirst));
   return [...held].filter(([, position]) => position !== ZERO);
 }
@@ -260,10 +258,14 @@ export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]
 
 const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
+/** Of those of one moment the last that was made. */
+const newestFirst = (a: Order, b: Order) =>
+  b.submittedAt.localeCompare(a.submittedAt) || b.id.localeCompare(a.id);
+
 /** So many orders of other symbols of the account are looked through. */
 const MOST_BETWEEN = 50;
 
-/** Orders of ours that have traded the instrument in the book, the newest first, as far as is looked. */
+/** Orders of ours that have traded the instrument in the book, or may have, the newest first, as far as is looked. */
 export async function tradedLately(
   db: Reads,
   {
@@ -276,13 +278,13 @@ export async function tradedLately(
   const rows = await db.all<{ order_id: OrderId }>(
     sql`select order_id from order_history
         where user_id = ${userId} and trading_account_id = ${accountId} and simulation = ${simulation}
-          and fill_quantity is not null order by submitted_at desc, order_id desc limit ${MOST_BETWEEN}`,
+          and (fill_quantity is not null or status = 'unknown')
+        order by submitted_at desc, order_id desc limit ${MOST_BETWEEN}`,
   );
   const orders = await ordersByIds(
     db,
     rows.map(({ order_id }) => order_id),
   );
   const trades = ({ legs }: Order) => legs.some((leg) => leg.instrument === instrument);
-  const byTime = orders.toSorted((a, b) => b.submittedAt.localeCompare(a.submittedAt));
-  return byTime.filter(trades);
+  return orders.filter(trades).toSorted(newestFirst);
 }

@@ -4,7 +4,14 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, subtract, ZERO } from '../../domain/decimal.ts';
-import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import {
+  type AccountId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../domain/ids.ts';
 import { type Direction, hasEnded, type Leg, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { fillOf } from '../../domain/orders/result.ts';
@@ -13,7 +20,7 @@ import type { Protection, ProtectionState } from '../../domain/protection/protec
 import type { HistoryLine } from '../../domain/protection/told.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
-import { noteStopped } from './strategies.ts';
+import { noteAllStopped, noteStopped } from './strategies.ts';
 
 /** What only the decision reads, as it is at first. */
 const UNTOUCHED = {
@@ -210,7 +217,7 @@ export const partlyStopped = (protection: Protection, now: Timestamp): Statement
 
 /** Nothing is left, and protection closed the last of it then. */
 export const stoppedOutBy = (protection: Protection, at: Timestamp): Statement =>
-  noteStopped(strategyOf(protection), protection.side, { quantity: ZERO, isAll: true }, at);
+  noteAllStopped(strategyOf(protection), protection.side, at);
 
 const strategyOf = ({
   accountId,
@@ -225,25 +232,27 @@ const strategyOf = ({
 
 type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
 
-/**
- * Who traded last in the symbol, by our own record; of an entry, since it was accepted. A protective close that has not ended, as far as
- * we know, may have been filled by now: whoever finds nothing left takes it to be that.
- */
+/** No order lives so long. */
+const LIFE_MS = 86_400_000;
+
+/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
 export async function closedBy(
   db: Reads,
   { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
 ): Promise<'protection' | 'somebody'> {
-  const isEntry = intent.operation === 'PLACE_ENTRY_ORDER';
-  const since = isEntry ? sql`and (submitted_at >= ${submittedAt} or filled_at >= ${submittedAt})` : sql``;
+  const earliest = timestamp(millis(submittedAt) - LIFE_MS);
+  const since =
+    intent.operation === 'PLACE_ENTRY_ORDER'
+      ? sql`and submitted_at >= ${earliest} and (submitted_at >= ${submittedAt} or filled_at >= ${submittedAt})`
+      : sql``;
   const row = await db.get<{ source: string }>(
     join(
       [
         sql`select source from order_history
             where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
-              and simulation = ${simulation} and (fill_quantity is not null and filled_at is not null`,
+              and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
         since,
-        sql`or source = 'protection' and status in ('executing', 'placed', 'partially_filled', 'unknown'))
-            order by submitted_at desc, order_id desc limit 1`,
+        sql`order by submitted_at desc, order_id desc limit 1`,
       ],
       ' ',
     ),

@@ -233,6 +233,16 @@ export const noteStopped = (
         and not (arrived_at > ${at} and before_side is not null and before_side <> ${side})`;
 };
 
+/** What protection has closed of it, by then, was the last of it. Nothing was, where its owner or the strategy has said otherwise since. */
+export const noteAllStopped = (
+  { accountId, symbol, simulation }: StrategyKey,
+  side: Direction,
+  at: Timestamp,
+): Statement =>
+  sql`update strategy_positions set version = version + 1, stopped = stopped || ' 0!'
+      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation} and side = ${side}
+        and stopped is not null and not (arrived_at > ${at} and before_side is not null and before_side <> ${side})`;
+
 /** On purpose: the position is to stand where the strategy does, whatever protection has closed. Guarded by `strategy`. */
 export const forgetStopped = ({ key, version }: StrategyState): Statement =>
   must(

@@ -117,7 +117,7 @@ export function standing(
 }
 
 /** A leg in doubt that makes the whole difference between what is shown and what our fills come to: it was filled, and is in what is shown. */
-const explaining = (
+export const explaining = (
   { instrument, quantity, expected }: Read,
   others: readonly OtherLeg[],
 ): OtherLeg | undefined =>

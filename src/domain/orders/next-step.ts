@@ -36,7 +36,13 @@ import {
   unitsOf,
   wasSent,
 } from './order.ts';
-import { closeInDoubt, furthestPosition, othersToAwait, pendingLeg } from './other-legs.ts';
+import {
+  closeInDoubt,
+  furthestPosition,
+  othersToAwait,
+  pendingLeg,
+  protectiveInDoubt,
+} from './other-legs.ts';
 import {
   closeUnfilled,
   endedByBroker,
@@ -149,7 +155,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
-  const reopening = reopens(planned, next) && facts.closedBy;
+  const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : facts.closedBy);
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') return end(staysOut(order, facts.now));
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))

@@ -11,7 +11,7 @@ export interface OtherLeg {
   readonly orderId: OrderId;
   readonly leg: Leg;
   /** What is known of it besides. */
-  readonly order?: Pick<Order, 'priced' | 'ending'>;
+  readonly order?: Pick<Order, 'priced' | 'ending' | 'exitReason'>;
   /** Whether it is still there no look will tell: its owner says so. */
   readonly isOutOfReach?: boolean;
 }
@@ -82,6 +82,10 @@ const unfilled = (legs: readonly OtherLeg[]): Decimal =>
 
 export const pendingLeg = ({ others, now }: Beside, giving: GivingUp): OtherLeg | undefined =>
   others.find(({ leg }) => isPending(leg, now, giving));
+
+/** Protection closes there, and nobody knows yet how that ended. */
+export const protectiveInDoubt = ({ others, now }: Beside): boolean =>
+  others.some(({ leg, order }) => order?.exitReason && isOpenLeg(leg) && !isForgotten(leg, now));
 
 /** Only what is too much for the target is closed. */
 export function withoutOpening(intent: OrderIntent): OrderIntent {

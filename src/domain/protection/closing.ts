@@ -4,7 +4,7 @@ import { add, compare, type Decimal, negate, sign, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis, type OrderId, type Timestamp, timestamp } from '../ids.ts';
 import { heldAfter } from '../orders/expected.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
-import { hasEnded, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
+import { hasEnded, isOpenLeg, type Leg, NO_NOTES, type Order } from '../orders/order.ts';
 import type { Direction } from '../side.ts';
 import { closingSide, type ExitReason, type Protection, type ProtectiveLeg } from './protection.ts';
 
@@ -134,9 +134,13 @@ export function closedLast(
   { side, instrument }: Pick<Protection, 'side' | 'instrument'>,
   { closing, traded }: { readonly closing: Order | null; readonly traded: readonly Order[] },
 ): Order | 'an order' | 'somebody else' {
+  const [last] = traded;
   if (closing && !hasEnded(closing.status)) return 'an order';
+  // One that has not ended may have taken it; and one of several months closes whatever is held of them.
+  if (traded.some(isInDoubt) || new Set(last?.legs.map((leg) => leg.instrument)).size > 1) return 'an order';
   const held = heldAfter(traded).get(instrument) ?? ZERO;
   if (sign(held) === (side === 'long' ? 1 : -1)) return 'somebody else';
-  const [last] = traded;
   return last?.exitReason ? last : 'an order';
 }
+
+const isInDoubt = ({ legs }: Order): boolean => legs.some((leg) => leg.leg === 'exit' && isOpenLeg(leg));

@@ -1,15 +1,15 @@
 // What an account should hold by our own fills (domain/orders/expected.ts), as its worker keeps it: made from what is saved when the
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import {
   agreedOn,
   countedIn,
   expectedOf,
+  explaining,
   type Known,
   knownFrom,
-  standing,
   withFill,
 } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
@@ -58,7 +58,6 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
     const before = leg.instrument === null ? undefined : known.get(leg.instrument);
     if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
   };
-  const expected: Trades['expected'] = (instrument) => expectedOf(known.get(instrument), now(), lagMs);
   return {
     agreed(instrument, position, open) {
       const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
@@ -76,12 +75,27 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
       unsettled = still;
       return ended;
     },
-    expected,
-    standing: (instrument, quantity, open) =>
-      standing([{ instrument, quantity, expected: expected(instrument) }], open, now(), lagMs),
+    expected: (instrument) => expectedOf(known.get(instrument), now(), lagMs),
+    standing(instrument, shown, open) {
+      const ours = known.get(instrument);
+      const expected = expectedOf(ours, now(), lagMs);
+      // After a close a position that lags shows more: what makes it less is another close, of which nobody has heard.
+      const closes = open.filter(({ leg }) => leg.leg === 'exit');
+      const unheard = explaining({ instrument, quantity: shown, expected }, closes);
+      const isShown = expected === null || unheard !== undefined;
+      const inOurs = ({ leg }: OtherLeg) => ours?.counted.get(leg.clientOrderId) ?? leg.fillQuantity ?? ZERO;
+      const counted = (other: OtherLeg) => {
+        if (other === unheard) return other.leg.quantity;
+        return isShown ? countedIn(other, now(), lagMs) : inOurs(other);
+      };
+      return {
+        quantity: isShown ? shown : expected,
+        counted: Object.fromEntries(open.map((other) => [other.leg.clientOrderId, counted(other)])),
+      };
+    },
     recent: () =>
       [...known.keys()].flatMap((instrument) => {
-        const position = expected(instrument);
+        const position = expectedOf(known.get(instrument), now(), lagMs);
         return position === null ? [] : [[instrument, position] as const];
       }),
     named(symbol, instrument) {

@@ -87,7 +87,7 @@ export function createConnections(access: BrokerAccess): Connections {
   const { brokers, simulated, openCredentials, findAccount, wait } = access;
   const open = new Map<string, Connection>();
   const opening = new Map<string, Promise<Connection>>();
-  const { refusalOf, patiently, forget } = createPresenting(access);
+  const { refusalOf, patiently, answered, forget } = createPresenting(access);
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
@@ -219,6 +219,7 @@ export function createConnections(access: BrokerAccess): Connections {
         rate: meter,
         timeoutMs,
         ...watched(access, brokerName),
+        answered: () => answered(id),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
       });
     } catch (fault) {
@@ -254,9 +255,7 @@ export function createConnections(access: BrokerAccess): Connections {
       return await task(connection.line);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
-      throw connection && !target.simulation
-        ? refusalIn(fault, connection, connection.line.hasAnswered)
-        : fault;
+      throw connection && !target.simulation ? refusalIn(fault, connection) : fault;
     } finally {
       if (connection) {
         connection.users--;

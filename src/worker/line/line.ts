@@ -43,8 +43,6 @@ export interface Line {
   readonly credentialsVersion: number;
   /** Lines with the same word find the same instruments; without one they may differ. */
   readonly listing?: string;
-  /** It has answered something that it answers only to whom it knows. */
-  readonly hasAnswered: boolean;
   /** Until the broker takes calls again from who asks; before, every call ends with BrokerBusy and reaches nobody. */
   busyMs(): number;
   verify(symbols?: readonly string[]): Promise<Fitness>;
@@ -86,6 +84,8 @@ export interface LineOptions {
   readonly timeoutMs: number;
   /** Stands around every call that reaches the broker. */
   around?<Answer>(call: BrokerCall, make: () => Promise<Answer>): Promise<Answer>;
+  /** Told of each answer that the broker gives only to whom it knows. */
+  answered?(): void;
   /** What else was sent to this broker around the time of the order. */
   rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
 }
@@ -107,8 +107,7 @@ export function openLine(
     gate.close(retryAfterMs, scope);
     return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
-  const { around = (_call, make) => make() } = options;
-  let hasAnswered = false;
+  const { around = (_call, make) => make(), answered } = options;
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     {
@@ -129,7 +128,7 @@ export function openLine(
     if (reader) await admitReader(reader, rate, { isFree });
     try {
       const answer = await around(kind, () => inTime(question, timeoutMs, withinMs));
-      if (!isPublic) hasAnswered = true;
+      if (!isPublic) answered?.();
       return answer;
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
@@ -150,9 +149,9 @@ export function openLine(
           return sending(signal);
         }, timeoutMs),
       );
-      if (!isUnknown(sent)) hasAnswered = true;
       const retryAfter = retryAfterOf(sent);
       if (retryAfter) throw new BrokerBusy(discreet(retryAfter.message), retryAfter.seconds * 1000);
+      if (!isUnknown(sent)) answered?.();
       return isUnknown(sent) ? { outcome: 'unknown', reason: discreet(sent.reason) } : sent;
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
@@ -168,9 +167,6 @@ export function openLine(
     capabilities: broker.capabilities,
     credentialsVersion,
     ...(broker.listing !== undefined && { listing: broker.listing }),
-    get hasAnswered() {
-      return hasAnswered;
-    },
     busyMs: busyNow,
     async verify(symbols) {
       const { warnings, ...fitness } = await ask((signal) => broker.verify(signal, symbols));

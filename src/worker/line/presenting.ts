@@ -17,12 +17,9 @@ export interface Presented {
 /** The broker refused them just now. */
 class RefusedNow extends CredentialsRejected {
   readonly presented: Presented;
-  /** The same connection had been good for something before that. */
-  readonly wasGood: boolean;
-  constructor(words: string, presented: Presented, wasGood: boolean) {
+  constructor(words: string, presented: Presented) {
     super(words);
     this.presented = presented;
-    this.wasGood = wasGood;
   }
 }
 
@@ -30,11 +27,9 @@ class RefusedNow extends CredentialsRejected {
 export class RefusedBefore extends CredentialsRejected {}
 
 /** The fault as it is, but for a broker's word to the credentials that it was given. */
-export function refusalIn(fault: unknown, presented: Presented, wasGood = false): unknown {
+export function refusalIn(fault: unknown, presented: Presented): unknown {
   const isOurs = [RefusedNow, RefusedBefore, CredentialsUnreadable].some((kind) => fault instanceof kind);
-  return fault instanceof CredentialsRejected && !isOurs
-    ? new RefusedNow(fault.message, presented, wasGood)
-    : fault;
+  return fault instanceof CredentialsRejected && !isOurs ? new RefusedNow(fault.message, presented) : fault;
 }
 
 export interface Presenting {
@@ -42,6 +37,8 @@ export interface Presenting {
   refusalOf(account: AccountId, version: number): string | undefined;
   /** Runs what ends with RefusedNow where the credentials are refused; again, where that may have been a hiccup. */
   patiently<T>(account: AccountId, work: () => Promise<T>): Promise<T>;
+  /** The broker has answered something that it answers only to whom it knows. */
+  answered(account: AccountId): void;
   /** They were verified. */
   forget(account: AccountId): void;
 }
@@ -53,8 +50,9 @@ interface PresentingDeps {
 
 /** After the first refusal, and after the second. */
 const PRESENT_AGAIN_MS = [2_000, 5_000];
-/** Who may look and not trade is refused three times in one go, with answers in between. */
+/** Who may look and not trade is refused again and again, with answers in between: so soon after the last refusal, or so often, it is no hiccup. */
 const IN_ONE_GO_MS = 12_000;
+const MOST_HICCUPS = 6;
 /** Work may go on for long once it was let in: a refusal so long after the last one is a new one. */
 const FORGET_AFTER_MS = 60_000;
 
@@ -62,6 +60,8 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
   const refused = new Map<AccountId, { readonly version: number; readonly words: string }>();
   /** Until they are presented again. Who comes meanwhile waits too: all go over one new connection then. */
   const resting = new Map<AccountId, Promise<void>>();
+  /** Accounts that were answered since they were last refused. */
+  const good = new Set<AccountId>();
 
   function refusalOf(account: AccountId, version: number): string | undefined {
     const known = refused.get(account);
@@ -86,8 +86,8 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
 
   async function patiently<T>(account: AccountId, work: () => Promise<T>): Promise<T> {
     let refusals = 0;
-    let firstAt = Number.NEGATIVE_INFINITY;
-    let last = { version: 0, at: firstAt };
+    let hiccups = 0;
+    let last = { version: 0, at: Number.NEGATIVE_INFINITY };
     for (;;)
       try {
         await resting.get(account);
@@ -96,9 +96,8 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
         if (!(fault instanceof RefusedNow)) throw fault;
         const { version, isTrusted } = fault.presented;
         const at = performance.now();
-        const isAnother = fault.wasGood && at - firstAt > IN_ONE_GO_MS;
+        const isAnother = good.delete(account) && at - last.at > IN_ONE_GO_MS && ++hiccups <= MOST_HICCUPS;
         if (version !== last.version || isAnother || at - last.at > FORGET_AFTER_MS) refusals = 0;
-        if (refusals === 0) firstAt = at;
         last = { version, at };
         const pause = isTrusted ? PRESENT_AGAIN_MS[refusals++] : undefined;
         if (pause === undefined) await believe(account, fault);
@@ -110,6 +109,9 @@ export function createPresenting({ wait, refuseCredentials }: PresentingDeps): P
   return {
     refusalOf,
     patiently,
+    answered(account) {
+      good.add(account);
+    },
     forget(account) {
       refused.delete(account);
     },
