@@ -195,20 +195,27 @@ function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
   );
   const words = new Map<string, Word[]>();
   const say = (place: string, word: Word) => words.set(place, [...(words.get(place) ?? []), word]);
-  const filled = new Map<string, string>();
-  for (const { at, account, symbol, side, client_order_id, fill_quantity } of ledger.fills) {
-    const id = client_order_id.replace(/#\d+$/, '');
-    const row = entryOf.get(id);
-    if (!row || stopIn(row) !== 'wanted' || filled.get(client_order_id) === fill_quantity) continue;
-    filled.set(client_order_id, fill_quantity);
-    const endedAt = row.ended_at ?? Number.POSITIVE_INFINITY;
-    say(placeOf({ account, symbol }), { at, side: side === 'buy' ? 'long' : 'short', wants: true, endedAt });
-  }
   for (const row of records.orders) {
     const said = stopIn(row);
     if (!isProtect(row) || row.status !== 'done' || row.ended_at === null || said === null) continue;
     const place = placeOf({ account: row.trading_account_id, symbol: row.symbol });
     say(place, { at: row.ended_at, side: null, wants: said === 'wanted', endedAt: row.ended_at });
+  }
+  const protects = new Map([...words].map(([place, said]) => [place, said.map(({ at }) => at)]));
+  /** What an entry asks for is heard with its first fill: who says otherwise since then means the rest of it, too. */
+  const isOverruled = (place: string, first: number, now: number) =>
+    (protects.get(place) ?? []).some((at) => at > first && at <= now);
+  const filled = new Map<string, { readonly quantity: string; readonly first: number }>();
+  for (const { at, account, symbol, side, client_order_id, fill_quantity: quantity } of ledger.fills) {
+    const row = entryOf.get(client_order_id.replace(/#\d+$/, ''));
+    const known = filled.get(client_order_id);
+    if (!row || stopIn(row) !== 'wanted' || known?.quantity === quantity) continue;
+    const { first } = known ?? { first: at };
+    filled.set(client_order_id, { quantity, first });
+    const place = placeOf({ account, symbol });
+    const endedAt = row.ended_at ?? Number.POSITIVE_INFINITY;
+    if (!isOverruled(place, first, at))
+      say(place, { at, side: side === 'buy' ? 'long' : 'short', wants: true, endedAt });
   }
   return words;
 }

@@ -176,3 +176,26 @@ describe('What an account is expected to hold', () => {
     });
   });
 });
+
+describe('What a successor expects to be held after a target', () => {
+  const sell = (nth: number, quantity: number, sentAt: number): Leg => ({
+    ...legOfThree('exit', 'filled', timestamp(sentAt)),
+    ...{ clientOrderId: `leg${nth}` as ClientOrderId, quantity: decimal(quantity) },
+    ...{ fillQuantity: decimal(quantity), filledAt: timestamp(sentAt) },
+  });
+  const made = (submittedAt: number, positionBefore: number, leg: Leg): Order =>
+    ({
+      submittedAt: timestamp(submittedAt),
+      positionBefore: decimal(positionBefore),
+      legs: [leg],
+    }) as Partial<Order> as Order;
+
+  test('is less what it closed, also where it was given to the broker long before an order that did not know of its fill', () => {
+    const entry = made(100, 0, { ...sell(1, 14, 110), leg: 'entry', side: 'buy' });
+    // Its target was placed at 120 and sold 4 before the exit was planned; that was learnt at 500.
+    const exit = made(300, 14, sell(2, 7, 310));
+    const target = made(500, 7, sell(3, 4, 120));
+    const trades = openTrades({ now: () => 1_000, lagMs: 30_000 }, [entry, exit, target]);
+    assert.equal(trades.expected('BTCUSDT'), decimal(3));
+  });
+});

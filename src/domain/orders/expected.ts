@@ -11,7 +11,7 @@
 
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
-import { type Leg, mainLeg, type Order } from './order.ts';
+import { isOpenLeg, type Leg, mainLeg, type Order } from './order.ts';
 import type { OtherLeg } from './other-legs.ts';
 import { type Holding, positionAfter, signed } from './position.ts';
 
@@ -116,7 +116,7 @@ export function standing(
   };
 }
 
-/** A leg in doubt that makes the whole difference between what is shown and what our fills come to: it was filled, and is in what is shown. */
+/** A leg that is open, as far as we know, and makes the whole difference between what is shown and what our fills come to: it was filled, and is in that. */
 export const explaining = (
   { instrument, quantity, expected }: Read,
   others: readonly OtherLeg[],
@@ -125,7 +125,7 @@ export const explaining = (
     ? undefined
     : others.find(
         ({ leg }) =>
-          leg.status === 'unknown' &&
+          isOpenLeg(leg) &&
           leg.instrument === instrument &&
           subtract(quantity, expected) === signed(leg.side, subtract(leg.quantity, filledOf(leg))),
       );
@@ -136,8 +136,11 @@ export const explaining = (
  */
 export function knownFrom(orders: readonly Order[]): Map<string, Known> {
   const known = new Map<string, Known>();
-  const sentAt = ({ legs }: Order) =>
-    Math.min(...legs.flatMap((leg) => (leg.sentAt ? [millis(leg.sentAt)] : [])));
+  // What a stop or a target has closed is known from its record on, however long ago the broker was given it.
+  const sentAt = ({ legs, submittedAt }: Order) => {
+    const first = Math.min(...legs.flatMap((leg) => (leg.sentAt ? [millis(leg.sentAt)] : [])));
+    return Math.max(first, millis(submittedAt));
+  };
   const sent = orders.filter((order) => Number.isFinite(sentAt(order)) && !order.settledBy);
   for (const order of sent.toSorted((a, b) => sentAt(a) - sentAt(b))) {
     const instruments = new Set(order.legs.map(({ instrument }) => instrument));
