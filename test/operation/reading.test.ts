@@ -1,7 +1,8 @@
 // What somebody looks at is read by a thread of its own, and is the same as if it were read where orders are traded.
 
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Written } from '../../src/app/reading.ts';
@@ -90,3 +91,29 @@ test('its faults are those of who asks', async (t) => {
   // The thread lives on.
   assert.equal((await reading.orders.asJson(nobody, PAGE)).json, '{"items":[],"next_cursor":null}');
 });
+
+test('who trades comes before who reads, also where the whole service gives way to others', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const world = await openWorld(t);
+  const before = getPriority(0);
+  setPriority(0, 12);
+  try {
+    const reading = readingOf(t, world);
+    const nobody = '0197f2a0-0000-7000-8000-000000000000' as UserId;
+    await reading.orders.asJson(nobody, PAGE);
+    assert.equal(Math.max(...threadPriorities()), 19);
+  } finally {
+    // Only who may can have it back.
+    try {
+      setPriority(0, before);
+    } catch {}
+  }
+});
+
+/** Of each thread of this process: the more, the less it has of a busy processor. */
+const threadPriorities = (): number[] =>
+  readdirSync('/proc/self/task').map((thread) => {
+    const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
+    return Number(fields.split(' ')[16]);
+  });
