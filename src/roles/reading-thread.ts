@@ -4,6 +4,7 @@
 import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
+import { restBetweenPieces } from '../data/engine/give-way.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
 import { type Answer, answer, type Question, type ReadDeps } from './reads.ts';
 
@@ -31,6 +32,8 @@ const NICE = 10;
 // Elsewhere this would be about the whole process.
 if (process.platform === 'linux')
   setPriority(0, Math.min(getPriority(0) + NICE, constants.priority.PRIORITY_LOW));
+
+restBetweenPieces();
 
 const { databaseUrl, file, ...setting } = workerData as ThreadSetting;
 
