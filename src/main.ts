@@ -11,6 +11,7 @@ import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
 import { readClientSettings } from './config/client.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
+import { restBetweenPieces } from './data/engine/give-way.ts';
 import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
@@ -121,7 +122,10 @@ async function carryOut(args: readonly string[]): Promise<void> {
       config: () => readConfig(process.env),
       client: () => readClientSettings(process.env),
       input: openInput(process.stdin, process.stderr),
-      giveWay: () => setPriority(constants.priority.PRIORITY_LOW),
+      giveWay() {
+        setPriority(constants.priority.PRIORITY_LOW);
+        restBetweenPieces();
+      },
     };
     process.exitCode = await runCommand(around, args, output);
     return;

@@ -1,5 +1,6 @@
 // Lists are ordered by id; the last one of a page is the cursor of the next.
 
+import { giveWay } from '../data/engine/give-way.ts';
 import { type InTurn, inSteps } from '../data/engine/steps.ts';
 
 export type { InTurn };
@@ -34,6 +35,7 @@ export function pageOf<Item extends { readonly id: string }, Shown>(
     characters += JSON.stringify(shown).length;
     if (characters > mostCharacters && items.length > 0) break;
     items.push(shown);
+    giveWay();
   }
   const last = found[items.length - 1];
   return { items, next_cursor: found.length > items.length && last ? last.id : null };

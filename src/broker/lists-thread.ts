@@ -1,7 +1,7 @@
 // The thread that reads long lists, with a heap of its own. It has no network: where a reader must ask for more, lists.ts asks,
 // which also starts it.
 
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { AssetColumns } from './alpaca/assets.ts';
 import type { Listing, ListingOf } from './ccxt/listing.ts';
@@ -49,7 +49,8 @@ const READERS: { readonly [Name in keyof Readers]: () => Promise<Readers[Name]> 
 /** Half as much of a processor as others where there is too little for all. */
 const NICE = 3;
 // Elsewhere this would be about the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+if (process.platform === 'linux')
+  setPriority(0, Math.min(getPriority(0) + NICE, constants.priority.PRIORITY_LOW));
 
 const say = (words: FromThread) => parentPort?.postMessage(words);
 

@@ -1,9 +1,10 @@
 // The thread that reads: it has its own connections to the database, which it cannot write to, and a heap of its own.
 // roles/reading.ts starts it.
 
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
+import { restBetweenPieces } from '../data/engine/give-way.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
 import { type Answer, answer, type Question, type ReadDeps } from './reads.ts';
 
@@ -29,7 +30,10 @@ export interface Answered {
 /** A tenth as much of a processor as others where there is too little for all: who trades comes first, and a busy machine still shows something. */
 const NICE = 10;
 // Elsewhere this would be about the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+if (process.platform === 'linux')
+  setPriority(0, Math.min(getPriority(0) + NICE, constants.priority.PRIORITY_LOW));
+
+restBetweenPieces();
 
 const { databaseUrl, file, ...setting } = workerData as ThreadSetting;
 

@@ -12,6 +12,7 @@ import { readSignals } from '../app/orders/read-signals.ts';
 import { readTrade, readTrades, readTradesSummary } from '../app/orders/read-trades.ts';
 import { readProtections } from '../app/protection/read-protections.ts';
 import type { CsvPage, Reader } from '../app/reading.ts';
+import { giveWay } from '../data/engine/give-way.ts';
 import { type Csv, rowLine } from '../http/csv.ts';
 import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV, TRADES_CSV } from '../http/csv-columns.ts';
 
@@ -70,7 +71,12 @@ export async function answer(deps: ReadDeps, { name, form, args }: Question): Pr
   const columns = COLUMNS[name];
   if (!columns) throw new Error(`${name} has no columns`);
   const { items, next_cursor } = found as { items: readonly never[]; next_cursor: string | null };
-  return { lines: items.map((row) => rowLine(columns, row)).join(''), next_cursor };
+  let lines = '';
+  for (const row of items) {
+    lines += rowLine(columns, row);
+    giveWay();
+  }
+  return { lines, next_cursor };
 }
 
 export const readNames = Object.keys(READS) as readonly Name[];

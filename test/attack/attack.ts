@@ -163,7 +163,8 @@ async function carryOut({ name, setting, attacks }: Round): Promise<void> {
         );
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
       console.log(`${outcome.isClosed ? 'closed' : 'OPEN  '} ${attack.item}. ${attack.title} (${seconds} s)`);
-      if (outcome.figures) console.log(`\n${figuresTable(outcome.figures)}\n`);
+      const table = outcome.table ?? (outcome.figures && figuresTable(outcome.figures));
+      if (table) console.log(`\n${table}\n`);
       results.push({ round: name, attack, outcome });
     }
   } finally {

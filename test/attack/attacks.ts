@@ -9,6 +9,8 @@ export interface Outcome {
   readonly got: string;
   readonly isClosed: boolean;
   readonly figures?: readonly Figures[];
+  /** Where figures say more in columns of their own. */
+  readonly table?: string;
 }
 
 export interface Attack {

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Attack, WITHOUT_SERVERS } from './attacks.ts';
 import type { Desk, Person } from './desk.ts';
 import { type Figures, observe } from './figures.ts';
-import { readInThread } from './reading.ts';
+import { readElsewhere } from './reading.ts';
 
 const PHASE_MS = 3_000;
 /** A busy machine is slow before and during: what counts is by how much it got slower. The attacks made it hundreds of times. */
@@ -55,7 +55,7 @@ async function fatten(attacker: Person): Promise<{ accounts: number; symbols: nu
 
 /** Each from an address of its own. */
 const readAtOnce = (desk: Desk, key: string, readers: number) =>
-  readInThread({
+  readElsewhere({
     port: desk.product.port,
     path: '/trading/accounts?limit=200',
     key,
@@ -78,7 +78,7 @@ export const readers: Attack = {
 
     const figures = [await observe(desk, 'before', account, PHASE_MS)];
     for (const count of [12, 30]) {
-      const reading = readAtOnce(desk, key, count);
+      const reading = await readAtOnce(desk, key, count);
       figures.push(await observe(desk, `${count} readers`, account, PHASE_MS));
       await reading.end();
     }

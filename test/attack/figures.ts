@@ -14,9 +14,7 @@ export interface Figures {
   readonly failed: number;
   /** The most, in MB. */
   readonly memory: number;
-  /** Of each that was answered, in ms. */
-  readonly times: readonly number[];
-  /** That the thread that trades had meanwhile. */
+  /** Of the processor, that the thread that trades had meanwhile. */
   readonly processorMs: number;
 }
 
@@ -24,14 +22,45 @@ const PAUSE_MS = 20;
 const LEAST = 8;
 const LONGEST_MS = 20_000;
 
-/** Sends signals, each over a connection of its own as a charting platform does, for as long and until there are some. */
+/** Of one signal that was answered. */
+export interface Sample {
+  readonly ms: number;
+  /** Of these, the thread that trades worked, and waited for a processor; in the rest it waited for something else. */
+  readonly hadMs: number;
+  readonly awaitedMs: number;
+  /** Not with that the order was filled. */
+  readonly isOther: boolean;
+}
+
+/** Signals in and out in turns, each over a connection of its own as a charting platform sends them. */
+export function sender(desk: Desk, account: TradingAccount): () => Promise<Sample> {
+  const from = desk.newAddress();
+  let sent = 0;
+  return async () => {
+    const order = sent++ % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
+    const signal = desk.signal(account, order);
+    const before = desk.product.processor();
+    const begun = performance.now();
+    const answer = await desk.webhook(account, signal, { from, fresh: true, timeoutMs: LONGEST_MS });
+    const ms = performance.now() - begun;
+    const after = desk.product.processor();
+    return {
+      ms,
+      hadMs: after.hadMs - before.hadMs,
+      awaitedMs: after.awaitedMs - before.awaitedMs,
+      isOther: answer.body.status !== 'filled',
+    };
+  };
+}
+
+/** Sends signals for as long and until there are some. */
 export async function observe(
   desk: Desk,
   when: string,
   account: TradingAccount,
   forMs: number,
 ): Promise<Figures> {
-  const from = desk.newAddress();
+  const send = sender(desk, account);
   const times: number[] = [];
   let failed = 0;
   let memory = desk.product.memory();
@@ -39,17 +68,14 @@ export async function observe(
     memory = Math.max(memory, desk.product.memory());
   }, 100);
   const begun = performance.now();
-  const processed = desk.product.processorMs();
+  const { hadMs } = desk.product.processor();
   const elapsed = () => performance.now() - begun;
   const isEnough = () => elapsed() > LONGEST_MS || (elapsed() > forMs && times.length + failed >= LEAST);
-  for (let index = 0; !isEnough(); index++) {
-    const order = index % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
-    const sent = performance.now();
+  while (!isEnough()) {
     try {
-      const signal = desk.signal(account, order);
-      const answer = await desk.webhook(account, signal, { from, fresh: true, timeoutMs: 20_000 });
-      times.push(performance.now() - sent);
-      if (answer.body.status !== 'filled') failed++;
+      const { ms, isOther } = await send();
+      times.push(ms);
+      if (isOther) failed++;
     } catch {
       failed++;
     }
@@ -63,8 +89,7 @@ export async function observe(
     p99: percentile(times, 99),
     failed,
     memory,
-    times,
-    processorMs: desk.product.processorMs() - processed,
+    processorMs: desk.product.processor().hadMs - hadMs,
   };
 }
 
@@ -85,7 +110,7 @@ export const figuresTable = (figures: readonly Figures[]): string =>
   );
 
 /** As Markdown has it. */
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map((name, index) =>
     Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );

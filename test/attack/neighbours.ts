@@ -1,22 +1,33 @@
 // Item 12: one user reads as much as there is, again and again, and ten at a time: each list, CSV and what only a command
-// shows, of a million rows. Measured is what a neighbour's webhook has of it.
+// shows, of a million rows. Measured is what a neighbour's webhook has of it, beside each and beside nothing in turns.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { percentile } from '../../bench/client.ts';
 import type { Attack, Outcome } from './attacks.ts';
-import type { Desk, TradingAccount } from './desk.ts';
-import { type Figures, observe } from './figures.ts';
+import type { Desk } from './desk.ts';
+import { type Sample, sender, table } from './figures.ts';
 import { writeHistory } from './million.ts';
-import { readInThread } from './reading.ts';
+import { type Moved, moved } from './moved.ts';
+import { readElsewhere } from './reading.ts';
 
 const ROWS = Number(process.env.ATTACK_ROWS ?? 1_000_000);
-const PHASE_MS = 8_000;
 const READERS = 10;
-/** By how much the slowest in a hundred may get slower, where they are not fast all the same. */
+/** For each load. Windows beside nothing and beside the load take turns: what else the machine does meets both. */
+const LOAD_MS = Number(process.env.ATTACK_SECONDS ?? 45) * 1_000;
+const LEAST_TURNS = 2;
+const WINDOW = 250;
+/** Before each window, and not measured. */
+const BETWEEN = 10;
+const PAUSE_MS = 5;
+/** By how much the slowest in a hundred may get slower, so far as chance does not explain it; and how slow at most. */
 const MOST_TIMES = 1.1;
-const ALWAYS_GOOD_MS = 100;
+const MOST_MS = 100;
+/** A machine that is busy with other things is too slow beside nothing as well: there the processor time of a signal tells. Requests of ten readers are in it. */
+const MOST_PROCESSOR = 1.5;
+const WARM_SIGNALS = 400;
 
 const CSV = { accept: 'text/csv' };
 const LOADS: readonly (readonly [name: string, path: string, headers?: Record<string, string>])[] = [
@@ -34,6 +45,9 @@ const LOADS: readonly (readonly [name: string, path: string, headers?: Record<st
   ['accounts', '/trading/accounts?limit=200'],
 ];
 
+/** Begins a load; what it returns ends it, and tells how many bytes were read where that is known. */
+type Begin = () => Promise<() => Promise<number>>;
+
 export const neighbours: Attack = {
   item: 12,
   title: `one user reads lists, CSV and an export of ${ROWS.toLocaleString('en')} rows, ${READERS} at a time`,
@@ -44,45 +58,66 @@ export const neighbours: Attack = {
     const [account, its] = [await desk.account(neighbour), await desk.account(reader)];
     await writeHistory(desk.product, reader, its, ROWS);
     const key = await desk.apiKey(reader);
-    await observe(desk, 'warming up', account, PHASE_MS);
+    const send = sender(desk, account);
+    for (let index = 0; index < WARM_SIGNALS; index++) await send();
     const rounds: Round[] = [];
     for (const [name, path, headers = {}] of LOADS) {
-      const places = Array.from({ length: READERS }, () => desk.placeOf(desk.newAddress()));
-      rounds.push(
-        await beside(desk, account, name, () => {
-          const reading = readInThread({
-            ...{ port: desk.product.port, path, key },
-            places: places.map((place) => ({ ...place, headers: { ...place.headers, ...headers } })),
-          });
-          return () => reading.end();
-        }),
-      );
+      const begin: Begin = async () => {
+        const places = Array.from({ length: READERS }, () => desk.placeOf(desk.newAddress()));
+        const { end } = await readElsewhere({
+          ...{ port: desk.product.port, path, key },
+          places: places.map((place) => ({ ...place, headers: { ...place.headers, ...headers } })),
+        });
+        return end;
+      };
+      rounds.push(await beside(name, send, begin));
     }
-    rounds.push(await beside(desk, account, 'an export', () => exporting(desk)));
+    rounds.push(await beside('an export', send, () => exporting(desk)));
     return outcomeOf(rounds);
   },
 };
 
 interface Round {
-  readonly calm: readonly Figures[];
-  readonly busy: Figures;
+  readonly name: string;
+  readonly calm: readonly (readonly Sample[])[];
+  readonly busy: readonly (readonly Sample[])[];
+  readonly failed: number;
+  readonly bytes: number;
 }
 
-async function beside(
-  desk: Desk,
-  account: TradingAccount,
-  name: string,
-  begin: () => () => Promise<unknown>,
-): Promise<Round> {
-  const before = await observe(desk, 'nothing', account, PHASE_MS);
-  const end = begin();
-  const busy = await observe(desk, name, account, PHASE_MS);
-  await end();
-  return { calm: [before, await observe(desk, 'nothing', account, PHASE_MS)], busy };
+async function beside(name: string, send: () => Promise<Sample>, begin: Begin): Promise<Round> {
+  const calm: Sample[][] = [];
+  const busy: Sample[][] = [];
+  let failed = 0;
+  let bytes = 0;
+  async function window(): Promise<Sample[]> {
+    const samples: Sample[] = [];
+    for (let index = -BETWEEN; index < WINDOW; index++) {
+      try {
+        const sample = await send();
+        if (index >= 0) samples.push(sample);
+        if (sample.isOther) failed++;
+      } catch {
+        failed++;
+      }
+      await pause(PAUSE_MS);
+    }
+    return samples;
+  }
+  // What was written before is on its way to the disk, where every commit would wait for it.
+  spawnSync('sync');
+  const begun = performance.now();
+  while (calm.length < LEAST_TURNS || performance.now() - begun < LOAD_MS) {
+    calm.push(await window());
+    const end = await begin();
+    busy.push(await window());
+    bytes += await end();
+  }
+  return { name, calm, busy, failed, bytes };
 }
 
 /** By the operator's own command, beside the service. */
-function exporting({ product }: Desk): () => Promise<unknown> {
+async function exporting({ product }: Desk): Promise<() => Promise<number>> {
   const { checkout, dataDir, databaseUrl, redisUrl } = product;
   const args = [join(checkout, 'src/main.ts'), 'export', 'orders', '-o', join(dataDir, 'orders.csv')];
   const child = spawn(process.execPath, args, {
@@ -98,55 +133,99 @@ function exporting({ product }: Desk): () => Promise<unknown> {
   return async () => {
     child.kill();
     await ended;
+    return 0;
   };
 }
 
-/** Of the processor, for a signal: the requests of ten readers are in it. */
-const MOST_PROCESSOR = 1.5;
-
-/**
- * A busy machine is slow beside nothing too: there the time that the thread that trades has of the processor tells. Of one load there are too few signals for the slowest in a hundred to be more than
- * chance: it is held against the slowest of all beside nothing, and all loads together against all that was beside nothing.
- */
 function outcomeOf(rounds: readonly Round[]): Outcome {
-  const calm = together(
-    'nothing',
-    rounds.flatMap((round) => round.calm),
+  const all: Round = {
+    name: 'all of them',
+    calm: rounds.flatMap(({ calm }) => calm),
+    busy: rounds.flatMap(({ busy }) => busy),
+    failed: rounds.reduce((sum, { failed }) => sum + failed, 0),
+    bytes: rounds.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+  const found = [...rounds, all].map((round) => ({ round, moved: movedBy(round) }));
+  const together = found.at(-1)?.moved as Moved;
+  const bad = found.filter(
+    ({ round, moved: { busy, between } }) => round.failed > 0 || busy > MOST_MS || between[0] > MOST_TIMES,
   );
-  const busy = together(
-    'all of them',
-    rounds.map((round) => round.busy),
-  );
-  // What chance alone moves.
-  const halves = [0, 1].map((half) =>
-    together(
-      half === 0 ? '… before each' : '… after each',
-      rounds.flatMap((round) => round.calm.slice(half, half + 1)),
-    ),
-  );
-  const slowest = Math.max(...calm.times);
-  const [before, beside] = [calm, busy].map((each) => each.processorMs / each.signals) as [number, number];
-  const isCheap = busy.failed === 0 && beside < before * MOST_PROCESSOR;
-  const isGood = (each: Figures, than: number) =>
-    each.failed === 0 && (each.p99 <= than * MOST_TIMES || each.p99 < ALWAYS_GOOD_MS);
-  const bad = rounds.flatMap((round) => (isGood(round.busy, slowest) ? [] : [round.busy.when]));
+  const [before, meanwhile] = [all.calm, all.busy].map((windows) => mean(windows.flat(), hadMs)) as [
+    number,
+    number,
+  ];
+  const isCheap = all.failed === 0 && meanwhile < before * MOST_PROCESSOR;
+  const isTooBusyToTell = together.calm > MOST_MS;
   return {
     got:
-      `webhook p50 ${busy.p50.toFixed(0)}, p99 ${busy.p99.toFixed(0)} ms beside them, ${calm.p50.toFixed(0)} and ` +
-      `${calm.p99.toFixed(0)} ms beside nothing; the trading thread has ${beside.toFixed(1)} ms of the processor for each, ` +
-      `${before.toFixed(1)} ms beside nothing${bad.length > 0 ? `; too slow: ${bad.join(', ')}` : ''}`,
-    isClosed: (bad.length === 0 && isGood(busy, calm.p99)) || (calm.p99 > ALWAYS_GOOD_MS && isCheap),
-    figures: [calm, ...halves, busy, ...rounds.map((round) => round.busy)],
+      `webhook p99 ${together.busy.toFixed(1)} ms beside them and ${together.calm.toFixed(1)} beside nothing, ${timesOf(together)}` +
+      `${bad.length > 0 ? `; too slow: ${bad.map(({ round }) => round.name).join(', ')}` : ''}` +
+      `${isTooBusyToTell ? `; on a machine that is busy with other things: ${meanwhile.toFixed(1)} ms of the processor for each, ${before.toFixed(1)} beside nothing` : ''}`,
+    isClosed: isTooBusyToTell ? isCheap : bad.length === 0 && together.times <= MOST_TIMES,
+    table: table(
+      COLUMNS,
+      found.map(({ round, moved: by }) => lineOf(round, by)),
+    ),
   };
 }
 
-function together(when: string, figures: readonly Figures[]): Figures {
-  const times = figures.flatMap((each) => each.times);
-  return {
-    ...{ when, times, signals: times.length },
-    ...{ p50: percentile(times, 50), p99: percentile(times, 99) },
-    failed: figures.reduce((sum, each) => sum + each.failed, 0),
-    memory: Math.max(...figures.map((each) => each.memory)),
-    processorMs: figures.reduce((sum, each) => sum + each.processorMs, 0),
-  };
+const msOf = (windows: Round['calm']) => windows.map((window) => window.map(({ ms }) => ms));
+const movedBy = ({ calm, busy }: Round): Moved => moved(msOf(calm), msOf(busy));
+const timesOf = ({ times, between: [from, to] }: Moved): string =>
+  `${times.toFixed(2)} times (${from.toFixed(2)} to ${to.toFixed(2)})`;
+
+const COLUMNS = [
+  'beside',
+  'signals each',
+  'p50 ms quiet, beside',
+  'p99 ms quiet',
+  'p99 ms beside',
+  'times (9 in 10 draws)',
+  'quiet by quiet',
+  'slowest ms quiet, beside',
+  'processor ms a signal',
+  'slowest 2 % quiet: ms = work + processor awaited + rest',
+  'the same beside',
+  'MB read',
+];
+
+function lineOf({ name, calm, busy, bytes, failed }: Round, by: Moved): string[] {
+  const both = [calm.flat(), busy.flat()];
+  const each = (make: (samples: readonly Sample[]) => number, digits = 1) =>
+    both.map((samples) => make(samples).toFixed(digits)).join(', ');
+  return [
+    failed > 0 ? `${name}, ${failed} failed` : name,
+    `${busy.flat().length}`,
+    each((samples) =>
+      percentile(
+        samples.map(({ ms }) => ms),
+        50,
+      ),
+    ),
+    by.calm.toFixed(1),
+    by.busy.toFixed(1),
+    timesOf(by),
+    by.byChance.toFixed(2),
+    each((samples) => Math.max(...samples.map(({ ms }) => ms)), 0),
+    each((samples) => mean(samples, hadMs)),
+    ...both.map(tailOf),
+    (bytes / 2 ** 20).toFixed(1),
+  ];
+}
+
+const hadMs = (sample: Sample): number => sample.hadMs;
+const mean = (samples: readonly Sample[], of: (sample: Sample) => number): number =>
+  samples.reduce((sum, sample) => sum + of(sample), 0) / samples.length;
+
+function tailOf(samples: readonly Sample[]): string {
+  const slowest = samples.toSorted((a, b) => b.ms - a.ms).slice(0, Math.ceil(samples.length / 50));
+  const [ms, had, awaited] = [
+    mean(slowest, (each) => each.ms),
+    mean(slowest, hadMs),
+    mean(slowest, ({ awaitedMs }) => awaitedMs),
+  ];
+  return [ms, had, awaited, ms - had - awaited]
+    .map((each) => each.toFixed(1))
+    .join(' ')
+    .replace(/ /, ' = ');
 }

@@ -56,9 +56,11 @@ export async function startProduct({ checkout, mode, env = {}, handles }: Settin
       /** Resident, in MB. */
       memory: () =>
         Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024),
-      /** Of the processor, that the thread that trades has had so far: on a busy machine it tells more than the clock. */
-      processorMs: () =>
-        Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1_000_000,
+      /** Of the thread that trades so far: what it had of the processor, and how long it waited for one. On a busy machine that tells more than the clock. */
+      processor(): { hadMs: number; awaitedMs: number } {
+        const [had, awaited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+        return { hadMs: Number(had) / 1_000_000, awaitedMs: Number(awaited) / 1_000_000 };
+      },
       /** A command beside the service; its exit code, and what it said. */
       command(...args: string[]): { code: number; text: string } {
         const options = {

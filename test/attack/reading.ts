@@ -1,11 +1,10 @@
-// Readers in a thread of their own: what they do with their answers must not be measured. Each asks for the list again as
+// Readers in a process of their own: what they do with their answers must not be measured. Each asks for the list again as
 // soon as it has read it.
 
-import { spawnSync } from 'node:child_process';
-import { readlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 export interface Reading {
   readonly port: number;
@@ -18,11 +17,33 @@ export interface Reading {
   }[];
 }
 
-/** Until the thread is ended. */
-export function readInThread(reading: Reading): { end(): Promise<unknown> } {
-  const worker = new Worker(new URL(import.meta.url), { workerData: reading });
-  return { end: () => worker.terminate() };
+/**
+ * Begun with the first bytes that are read; `end` tells how many there were. Readers elsewhere have processors of their own: here they get what
+ * nobody else wants. A low priority would not do: Linux lets whoever runs run on for some milliseconds, whoever wakes up
+ * meanwhile, but for those who are idle by their own word.
+ */
+export async function readElsewhere(reading: Reading): Promise<{ end(): Promise<number> }> {
+  const child = spawn('chrt', ['--idle', '0', process.execPath, import.meta.filename], {
+    env: { PATH: process.env.PATH, READING: JSON.stringify(reading) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let told = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  const ended = once(child, 'close');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  if (told === '') throw new Error('the readers have ended before they read anything');
+  return {
+    async end() {
+      child.stdin.end();
+      await ended;
+      return Number(told.trim().split('\n').at(-1));
+    },
+  };
 }
+
+let bytes = 0;
 
 function readOnce(
   { port, path, key }: Reading,
@@ -33,29 +54,26 @@ function readOnce(
     const authorization = `Bearer ${key}`;
     const outgoing = request(
       { host: '127.0.0.1', port, path, localAddress, agent, headers: { ...headers, authorization } },
-      (response) => response.resume().once('close', resolve),
+      (response) => {
+        response.on('data', (chunk: Buffer) => {
+          if (bytes === 0) console.log(0);
+          bytes += chunk.length;
+        });
+        response.once('close', resolve);
+      },
     );
     outgoing.once('error', () => pause(20).then(resolve)).end();
   });
 }
 
-/**
- * Readers elsewhere have processors of their own: here this thread gets what nobody else wants. A low priority would not do: Linux lets
- * whoever runs run on for some milliseconds, whoever wakes up meanwhile, but for those who are idle by their own word.
- */
-function giveWay(): void {
-  const thread = readlinkSync('/proc/thread-self').split('/').at(-1) as string;
-  const { error, stderr } = spawnSync('chrt', ['--idle', '--pid', '0', thread], { encoding: 'utf8' });
-  if (error || stderr) console.error(`The readers are measured too: chrt says ${error?.message ?? stderr}`);
-}
-
-if (!isMainThread) {
-  giveWay();
-  const reading = workerData as Reading;
+if (import.meta.main) {
+  const reading = JSON.parse(process.env.READING ?? '') as Reading;
   for (const place of reading.places) {
     const agent = new Agent({ keepAlive: true });
     void (async () => {
       for (;;) await readOnce(reading, place, agent);
     })();
   }
+  // Whoever started this has gone, or has seen enough.
+  process.stdin.resume().once('end', () => process.stdout.write(`${bytes}\n`, () => process.exit()));
 }

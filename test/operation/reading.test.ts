@@ -1,9 +1,11 @@
 // What somebody looks at is read by a thread of its own, and is the same as if it were read where orders are traded.
 
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { writePast } from '../../bench/past.ts';
 import { Written } from '../../src/app/reading.ts';
 import { DatabaseUnavailable, ListTooSlow } from '../../src/data/engine/db.ts';
 import type { UserId } from '../../src/domain/ids.ts';
@@ -90,3 +92,50 @@ test('its faults are those of who asks', async (t) => {
   // The thread lives on.
   assert.equal((await reading.orders.asJson(nobody, PAGE)).json, '{"items":[],"next_cursor":null}');
 });
+
+test('who trades comes before who reads, also where the whole service gives way to others', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const world = await openWorld(t);
+  const before = getPriority(0);
+  setPriority(0, 12);
+  try {
+    const reading = readingOf(t, world);
+    const nobody = '0197f2a0-0000-7000-8000-000000000000' as UserId;
+    await reading.orders.asJson(nobody, PAGE);
+    assert.equal(Math.max(...threads().map(({ priority }) => priority)), 19);
+  } finally {
+    // Only who may can have it back.
+    try {
+      setPriority(0, before);
+    } catch {}
+  }
+});
+
+// A thread is not to be taken off a processor in the middle of its work: who waits for it waits until the system's clock ticks.
+test('who reads leaves the processor again and again', { skip: process.platform !== 'linux' }, async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  await writePast(world.db, trader, 400);
+  const reading = readingOf(t, world);
+  const read = (form: 'asJson' | 'asCsv') => reading.orders[form](trader.user.id, { ...PAGE, limit: 200 });
+  await read('asJson');
+  const reader = threads().toSorted((a, b) => b.priority - a.priority)[0]?.thread as string;
+  const usage = () => {
+    const [had = ''] = readFileSync(`/proc/self/task/${reader}/schedstat`, 'utf8').split(' ');
+    const status = readFileSync(`/proc/self/task/${reader}/status`, 'utf8');
+    return { ms: Number(had) / 1e6, left: Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]) };
+  };
+  const before = usage();
+  for (let nth = 0; nth < 10; nth++) for (const form of ['asJson', 'asCsv'] as const) await read(form);
+  const after = usage();
+  const [ms, left] = [after.ms - before.ms, after.left - before.left];
+  assert.ok(left > ms / 2, `${left} times in ${ms.toFixed(0)} ms of work`);
+});
+
+/** Of this process. The more its priority is, the less it has of a busy processor. */
+const threads = () =>
+  readdirSync('/proc/self/task').map((thread) => {
+    const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
+    return { thread, priority: Number(fields.split(' ')[16]) };
+  });

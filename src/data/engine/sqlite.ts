@@ -3,10 +3,11 @@
 
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { CannotStart } from '../../domain/cannot-start.ts';
 import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
 import type { Db, Reads, Statement } from './db.ts';
+import { giveWay } from './give-way.ts';
 import { groupCommit, holds, type Unit } from './group-commit.ts';
 import { openFile, type SqliteFile } from './sqlite-file.ts';
 import { type Act, encode, fault, openUnits } from './sqlite-units.ts';
@@ -54,6 +55,15 @@ export function openSqlite({
     return row as Row;
   }
 
+  function inPieces<Row>(statement: StatementSync, values: readonly SQLInputValue[]): Row[] {
+    const rows: Row[] = [];
+    for (const row of statement.iterate(...values)) {
+      rows.push(rowOf<Row>(statement, row as unknown as readonly unknown[]));
+      giveWay();
+    }
+    return rows;
+  }
+
   const writer = ownThread ? besideOthers(here, openWriter(file)) : writerHere(here);
   const groups = groupCommit({
     most: MOST_UNITS,
@@ -69,7 +79,9 @@ export function openSqlite({
     async all<Row>(query: Statement): Promise<Row[]> {
       try {
         const statement = prepared(query);
-        return (statement.all(...query.values.map(encode)) as unknown as readonly unknown[][]).map((row) =>
+        const values = query.values.map(encode);
+        if (readOnly) return inPieces<Row>(statement, values);
+        return (statement.all(...values) as unknown as readonly unknown[][]).map((row) =>
           rowOf<Row>(statement, row),
         );
       } catch (error) {

@@ -3,6 +3,7 @@
 // trades ten times on their way, and none waits for more than one step.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { giveWay } from './give-way.ts';
 
 /** Does the work when its turn has come, and ends the turn with it. */
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -25,6 +26,7 @@ export async function* inSteps<Step>(
 ): AsyncGenerator<Step> {
   for (let last: Step | null = null; ; ) {
     const step: Step | null = await inTurn(() => read(last));
+    giveWay();
     if (step === null) return;
     yield step;
     last = step;
