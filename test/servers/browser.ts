@@ -1,8 +1,8 @@
 // A real Chromium for tests of pages: Debian's package, headless, with a profile of its own that ends with it.
 
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { installPackage, isHalfInstalled } from './debian.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
@@ -23,30 +23,17 @@ export class BrowserMissing extends Error {
 }
 
 export async function startBrowser(): Promise<Browser> {
-  if (!existsSync(EXECUTABLE)) install();
+  mustBeInstalled();
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
-function install(): void {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get'))
-    throw new BrowserMissing(`there is no ${EXECUTABLE}: install the package chromium`);
-  const apt = (...args: string[]) =>
-    execFileSync('apt-get', args, {
-      stdio: 'pipe',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    });
-  const packages = ['install', '--yes', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
+function mustBeInstalled(): void {
+  if (existsSync(EXECUTABLE) && !isHalfInstalled('chromium')) return;
   try {
-    try {
-      apt(...packages);
-    } catch {
-      apt('update');
-      apt(...packages);
-    }
+    // First what it would do without: it is there as soon as its own package is.
+    for (const name of ['fonts-dejavu-core', 'chromium']) installPackage(name);
   } catch (fault) {
-    throw new BrowserMissing(
-      `chromium cannot be installed: ${fault instanceof Error ? fault.message : fault}`,
-    );
+    throw new BrowserMissing(`there is no ${EXECUTABLE}: ${(fault as Error).message}`);
   }
 }
 
