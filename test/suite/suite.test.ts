@@ -186,6 +186,29 @@ describe('A run', () => {
     }
   });
 
+  test('leaves nothing behind where a server removes its own at the same time', (t) => {
+    const serves = `import { spawn } from 'node:child_process';
+      import { mkdirSync, writeFileSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      test('serves', (t) => {
+        for (let at = 0; at < 6_000; at++) {
+          const folder = tmpdir() + '/server/' + (at % 600);
+          mkdirSync(folder, { recursive: true });
+          writeFileSync(folder + '/' + at, '');
+        }
+        const keeper = spawn('sh', ['-c', 'cat >/dev/null; for each in "$1"/*; do rm -rf "$each"; done', 'sh', tmpdir() + '/server'],
+          { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+        keeper.unref();
+        keeper.stdin.unref();
+        t.diagnostic('in ' + tmpdir());
+      });`;
+    for (let round = 0; round < 2; round++) {
+      const [, folder = ''] = /in (\S+)/.exec(run(t, [serves]).stdout) ?? [];
+      assert.match(folder, /fillpath-suite-/);
+      assert.ok(!existsSync(folder));
+    }
+  });
+
   test('leaves nothing behind, and gives its files a folder of their own', (t) => {
     const told = "import { tmpdir } from 'node:os';\ntest('told', (t) => t.diagnostic('in ' + tmpdir()));";
     const [, folder] = /in (\S+)/.exec(run(t, [told]).stdout) ?? [];
