@@ -167,6 +167,7 @@ describe('A run', () => {
       return existsSync(file) && !readFileSync(file, 'utf8').includes(') Z ');
     };
     const waits = `import { tmpdir } from 'node:os';
+      process.on('SIGTERM', () => {});
       const answered = setInterval(() => {}, 1_000);
       test('waits', () => new Promise(() => console.log(\`at \${process.pid} in \${tmpdir()}.\`)));`;
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {

@@ -7,6 +7,8 @@ import { pathToFileURL } from 'node:url';
 
 /** The paths are absolute; what is `above` them all is left out of their names. In `at` stands which of them is being run. */
 export async function together(paths: readonly string[], above: string, at: string): Promise<void> {
+  // Who drives a browser takes a signal for the browser's end, and goes on.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   // Nobody listens any more: the run was killed.
   const run = process.ppid;
   setInterval(() => process.ppid !== run && process.exit(1), 500).unref();
