@@ -6,8 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { hash } from '@node-rs/argon2';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse as InjectResponse } from 'fastify';
 import { pino } from 'pino';
+import { argon2id, type PasswordHasher } from '../src/app/identity/passwords.ts';
 import { hashToken } from '../src/app/identity/tokens.ts';
 import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
 import { readConfig } from '../src/config/config.ts';
@@ -124,7 +126,16 @@ function newAccountId(): AccountId {
 /** Strong enough for everybody whose password is not what a test is about. */
 export const PASSWORD = 'a horse, a staple, a battery';
 
-/** Lives until the test ends. `env` shortens timings; `dataDir` continues an earlier world's data. */
+/** As argon2id is, and checked by it; only that it costs a hundredth. */
+export const QUICK_HASHER: PasswordHasher = {
+  ...argon2id,
+  hash: (password) => hash(password, { memoryCost: 64, timeCost: 1 }),
+};
+
+/**
+ * Lives until the test ends. `env` shortens timings; `dataDir` continues an earlier world's data. What is looked at is read as the thread
+ * would read it (operation/reading.test.ts holds them together), and passwords cost little, where a test does not ask for more.
+ */
 export async function openWorld(
   t: TestContext,
   { env = {}, dataDir, ...parts }: Parts & { env?: Record<string, string>; dataDir?: string } = {},
@@ -143,7 +154,12 @@ export async function openWorld(
   });
   const undescribed: (readonly string[])[] = [];
   const open = async (): Promise<Fillpath> => {
-    const opened = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+    const opened = await openFillpath(config, {
+      log: pino({ level: config.logLevel }),
+      hasher: QUICK_HASHER,
+      readsHere: true,
+      ...parts,
+    });
     await opened.makeFirstUser();
     undescribed.push(watchAnswers(serverOf(opened)));
     return opened;

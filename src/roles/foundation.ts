@@ -35,6 +35,8 @@ export interface Parts {
   readonly wait?: (ms: number) => Promise<void>;
   /** Stands before the database that was opened. */
   readonly db?: (opened: Db) => Db;
+  /** Without the thread that reads, which takes longer to start than most tests take. */
+  readonly readsHere?: boolean;
   readonly store?: Store;
   readonly brokers?: Partial<Brokers>;
   readonly hasher?: PasswordHasher;

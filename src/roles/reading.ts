@@ -23,7 +23,7 @@ export function openReading(
 ): Readers {
   const { parts, db, clock, closers } = base;
   // Who brings a database of their own wants everything to be read by it.
-  if (parts.db) return readersOver((question) => answer({ ...deps, db, clock }, question));
+  if (parts.db || parts.readsHere) return readersOver((question) => answer({ ...deps, db, clock }, question));
   const thread = threadOf(base, deps);
   closers.push(() => thread.end());
   return readersOver(thread.ask);

@@ -67,8 +67,10 @@ const BRIEF: Patience = {
   lookMs: 20,
   orderMs: 1_500,
   lagMs: 3_000,
-  streamMs: 1_500,
+  // A stream that is there is waited for, however slow this machine is.
+  streamMs: 20_000,
 };
+const SILENT: Partial<Patience> = { streamMs: 4_000 };
 
 export interface Planted {
   /** What the exchange is told of the account. */
@@ -197,7 +199,7 @@ export async function tryStub(
               stopping.abort();
           },
         },
-        patience: { ...BRIEF, ...patience },
+        patience: { ...BRIEF, ...(planted.isSilent && SILENT), ...patience },
         tell: (row) => recorder.write({ row }),
       },
       asked,

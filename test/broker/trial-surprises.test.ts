@@ -189,7 +189,8 @@ const only = process.env.STUBS_TRIED?.split(',');
 for (const [name, stub] of Object.entries<Stub>(STUBS)) {
   const { broker } = stub;
   if (only && !only.includes(broker)) continue;
-  describe(`surprises at ${name}`, () => {
+  // Each has an exchange of its own, and mostly waits.
+  describe(`surprises at ${name}`, { concurrency: 4 }, () => {
     for (const [what, { plant, steps, words, verdict, not }] of Object.entries(SURPRISES)) {
       if (not?.[broker] !== undefined) continue;
       // A classic account's orders tell of the fee, and not of its currency.

@@ -6,10 +6,11 @@ import { audit } from '../../src/app/audit/audit.ts';
 import { OURSELVES } from '../../src/app/orders/strategy.ts';
 import { openDesk } from './desk.ts';
 
-const QUICK = { PROTECT_SECONDS: '1', PROTECTION_SWEEP_SECONDS: '1' };
+/** Where the broker refuses a stop, it is not tried for long. Elsewhere a slow machine has all the time that it needs for one. */
+const REFUSING = { PROTECT_SECONDS: '1' };
 
-async function protectedDesk(t: TestContext, unprotected: 'close' | 'alert' = 'close') {
-  const desk = await openDesk(t, { env: QUICK });
+async function protectedDesk(t: TestContext, unprotected: 'close' | 'alert' = 'close', env = {}) {
+  const desk = await openDesk(t, { env: { PROTECTION_SWEEP_SECONDS: '1', ...env } });
   const trader = await desk.world.makeTrader({}, { unprotected, paper: paperAt(65_000) });
   await desk.add(trader);
   const texts = () => desk.sent.map(({ message: { event, title } }) => `${event}: ${title}`);
@@ -42,7 +43,7 @@ test('a target and a stop that were hit are told as that, and not as fills besid
 });
 
 test('a stop that the broker refuses is told, and that the position was closed for it', async (t) => {
-  const { world, trader, until, settled, texts } = await protectedDesk(t);
+  const { world, trader, until, settled, texts } = await protectedDesk(t, 'close', REFUSING);
   await world.setPaper(trader, paperAt(65_000, { protection: 'refuse' }));
   await world.send(trader, { stop_loss: 64_000 });
   await until(() => texts().some((text) => /^unprotected: The position without/.test(text)));
@@ -57,7 +58,7 @@ test('a stop that the broker refuses is told, and that the position was closed f
 });
 
 test('a position without a stop is told once, and again when it has one', async (t) => {
-  const { world, trader, until, settled, texts, sent } = await protectedDesk(t, 'alert');
+  const { world, trader, until, settled, texts, sent } = await protectedDesk(t, 'alert', REFUSING);
   await world.setPaper(trader, paperAt(65_000, { protection: 'refuse' }));
   await world.send(trader, { stop_loss: 64_000 });
   await until(() => texts().includes('unprotected: A position has no stop'));

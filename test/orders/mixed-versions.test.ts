@@ -31,11 +31,12 @@ async function joinAs(t: TestContext, store: Store, says: object) {
   return { leave };
 }
 
-async function openDesk(t: TestContext) {
+/** `waits`: for how many seconds an answer is waited for. */
+async function openDesk(t: TestContext, { waits = '20' } = {}) {
   const store = openMemoryStore({ clock: { now: () => Date.now() } });
   const world = await openWorld(t, {
     store,
-    env: { WORKER_LEASE_SECONDS: '0.4', RESPONSE_WAIT_SECONDS: '0.2' },
+    env: { WORKER_LEASE_SECONDS: '0.4', RESPONSE_WAIT_SECONDS: waits },
   });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
   return { store, world, trader };
@@ -70,8 +71,8 @@ test('a body that needs protection is refused while one host does not know it, a
 });
 
 test('one that was accepted is kept from older workers, and worked off in its turn by the next that knows', async (t) => {
-  const { store, world, trader } = await openDesk(t);
   // Its user is with a host that does nothing.
+  const { store, world, trader } = await openDesk(t, { waits: '0.2' });
   const { leave } = await joinAs(t, store, { ...SAYS, knows: ['protection'] });
   assert.ok(await store.acquireLease(leaseOf(trader.user.id), OLDER, LONG_MS));
   const entry = await world.send(trader, { stop_loss: '2%' });

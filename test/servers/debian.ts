@@ -16,7 +16,7 @@ const INSTALL = `
     chmod 755 "$policy"
   fi
   apt-get update -q -o DPkg::Lock::Timeout=300 &&
-    apt-get install -y -q -o DPkg::Lock::Timeout=300 "$1"`;
+    apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"`;
 
 /** The text of the fault says what is missing and why. */
 export function installPackage(name: string): void {

@@ -28,6 +28,7 @@ export const LONG = [
   'cluster/failures',
   'demo/demo',
   'data/migrate',
+  'orders/kill-resting',
   'orders/kill',
   'cluster/distributed-performance',
   'cluster/distributed-fills',

@@ -1,7 +1,9 @@
 // Runs test files as `node --test` does, each once, with what they need at hand: processes that are shared, and a folder for
 // their data that lies in memory.
 
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -9,6 +11,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { grouped } from './groups.ts';
+import { record } from './record.ts';
 
 /** A test that hangs fails, and so does a process that does not end. */
 const PATIENCE_MS = 600_000;
@@ -21,44 +24,69 @@ const MEMORY_BYTES = 4e9;
 
 /** Whether all went well; the paths are absolute. */
 export async function runTests(paths: readonly string[]): Promise<boolean> {
-  const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), 'fillpath-suite-'));
-  // PostgreSQL runs as a user of its own.
-  chmodSync(folder, 0o755);
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const { folder, remove } = makeFolder();
   process.env.TMPDIR = folder;
   process.env.EMPTY_POSTGRES = join(folder, 'empty-postgres');
 
   const files = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
-  const entries = grouped(files).map((group, index) => {
-    const entry = join(folder, `together-${index + 1}.mjs`);
-    const given = [group, ABOVE].map((value) => JSON.stringify(value)).join(', ');
-    writeFileSync(entry, `import { together } from '${TOGETHER}';\nawait together(${given});\n`);
-    return entry;
-  });
+  const groups = new Map(
+    grouped(files).map((group, index) => {
+      const entry = join(folder, `together-${index + 1}.mjs`);
+      const at = join(folder, `at-${index + 1}`);
+      const given = [group, ABOVE, at].map((value) => JSON.stringify(value)).join(', ');
+      writeFileSync(entry, `import { together } from '${TOGETHER}';\nawait together(${given});\n`);
+      return [entry, { at, files: group.map((path) => path.replace(ABOVE, '')) }];
+    }),
+  );
 
-  let isWell = true;
   // Nobody outlives a run that is broken off.
   const end = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
-  end.signal.addEventListener('abort', () => {
-    isWell = false;
-  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end.abort());
   const events = run({
     signal: end.signal,
-    files: entries,
+    files: [...groups.keys()],
     // Twice as many as there are processors: half of their time they wait.
     concurrency: availableParallelism() * 2,
     timeout: PROCESS_PATIENCE_MS,
     // Each test makes much and keeps nothing: with room for it, less of it is copied before it is forgotten.
     execArgv: [`--test-timeout=${PATIENCE_MS}`, '--max-semi-space-size=32'],
   });
-  events.on('test:fail', ({ todo }) => {
-    if (todo === undefined) isWell = false;
-  });
+  const kept = record(groups);
+  events.on('test:pass', kept.ended);
+  events.on('test:fail', kept.failed);
   const report = events.compose(new spec());
   report.pipe(process.stdout, { end: false });
   await finished(report, { writable: false });
-  return isWell;
+  console.log(kept.summary());
+  await remove();
+  return kept.isWell() && !end.signal.aborted;
+}
+
+/** It goes with the run, however that ends: its keeper removes it when the pipe to us closes. */
+function makeFolder(): { folder: string; remove(): Promise<void> } {
+  const folder = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), 'fillpath-suite-'));
+  // PostgreSQL runs as a user of its own.
+  chmodSync(folder, 0o755);
+  // The servers' own keepers remove their folders at the same time, and where somebody else was faster rmSync stops without a word.
+  const keep = `const [, folder] = process.argv;
+    function remove(tries) {
+      try { fs.rmSync(folder, { recursive: true, force: true }); } catch {}
+      if (fs.existsSync(folder) && tries > 0) setTimeout(remove, 100, tries - 1);
+    }
+    process.stdin.resume().on('close', () => remove(100));`;
+  // In a session of its own: Ctrl-C in the terminal is for us.
+  const keeper = spawn(process.execPath, ['-e', keep, folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  return {
+    folder,
+    async remove() {
+      const removed = once(keeper, 'exit');
+      keeper.stdin.end();
+      await removed;
+    },
+  };
 }
 
 /** Programs are started from there too, which a container may forbid. */

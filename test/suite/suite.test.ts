@@ -1,11 +1,13 @@
 // How the tests themselves are run: each file once, none of them unheard, and after a change the nearest first.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { costOf, grouped, isAlone, LONG } from './groups.ts';
 import { touched } from './touched.ts';
 
@@ -72,19 +74,24 @@ describe('A run', () => {
   const well = "test('goes well', () => {});";
   const badly = "test('goes badly', () => assert.fail('so it is'));";
 
-  /** Of files with these tests, by the program that `npm run test:together` starts. */
-  function run(t: TestContext, texts: readonly string[]) {
+  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
+  const program = join(ROOT, 'test/suite/all.ts');
+
+  function made(t: TestContext, texts: readonly string[]): readonly string[] {
     const folder = mkdtempSync(join(tmpdir(), 'fillpath-run-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     mkdirSync(join(folder, 'test/orders'), { recursive: true });
-    const paths = texts.map((text, index) => {
+    return texts.map((text, index) => {
       const path = join(folder, `test/orders/${index}.test.ts`);
       writeFileSync(path, `import assert from 'node:assert';\nimport { test } from 'node:test';\n${text}\n`);
       return path;
     });
-    const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
-    const program = join(ROOT, 'test/suite/all.ts');
-    const { status, stdout } = spawnSync(process.execPath, [program, ...paths], { env, encoding: 'utf8' });
+  }
+
+  /** Of files with these tests, by the program that `npm test` starts. */
+  function run(t: TestContext, texts: readonly string[]) {
+    const args = [program, ...made(t, texts)];
+    const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
     const count = (what: string) => Number(new RegExp(`ℹ ${what} (\\d+)`).exec(stdout)?.[1]);
     return { status, stdout, passed: count('pass'), failed: count('fail') };
   }
@@ -125,6 +132,82 @@ describe('A run', () => {
     assert.equal(status, 1);
     assert.match(stdout, /nowhere\.ts/);
     assert.match(stdout, /orders\/1\.test\.ts/, 'by its name');
+  });
+
+  test('fails where a process ends before its files have been run, and names them', (t) => {
+    for (const end of ["process.kill(process.pid, 'SIGKILL')", 'process.exit(0)']) {
+      const { status, stdout } = run(t, [well, `test('ends all', () => { ${end}; });`, well]);
+      assert.equal(status, 1, end);
+      assert.match(stdout, /the process ended in \S+orders\/1\.test\.ts/);
+      assert.match(stdout, /not run: \S+orders\/2\.test\.ts/);
+      assert.doesNotMatch(stdout, /ended.*orders\/0\.test\.ts/);
+    }
+  });
+
+  test('fails with a fault after the last test, and names the files of its process', (t) => {
+    const late = "test('goes well', () => { setTimeout(() => Promise.reject(new Error('too late')), 20); });";
+    const { status, stdout } = run(t, [late]);
+    assert.equal(status, 1);
+    assert.match(stdout, /too late/);
+    assert.match(stdout, /after their tests the process failed of \S+orders\/0\.test\.ts/);
+  });
+
+  test('says what was left out, and why, and which files took longest', (t) => {
+    const skips = "test('left out', { skip: 'needs the moon' }, () => {});";
+    const { status, stdout } = run(t, [skips, skips, well]);
+    assert.equal(status, 0);
+    assert.match(stdout, /﹣ 2 skipped: needs the moon/);
+    assert.match(stdout, /took longest, in seconds:\n +\d+\.\d {2}\S+orders\/\d\.test\.ts/);
+  });
+
+  test('that is broken off ends its processes and leaves nothing behind, even killed', async (t) => {
+    /** What has ended may still be listed, until its parent looks. */
+    const isThere = (pid = '') => {
+      const file = `/proc/${pid}/stat`;
+      return existsSync(file) && !readFileSync(file, 'utf8').includes(') Z ');
+    };
+    const waits = `import { tmpdir } from 'node:os';
+      process.on('SIGTERM', () => {});
+      const answered = setInterval(() => {}, 1_000);
+      test('waits', () => new Promise(() => console.log(\`at \${process.pid} in \${tmpdir()}.\`)));`;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+      const child = spawn(process.execPath, [program, ...made(t, [waits])], { env });
+      const ended = once(child, 'exit');
+      let said = '';
+      child.stdout.on('data', (chunk) => {
+        said += chunk;
+      });
+      while (!/ in \S+\./.test(said)) await once(child.stdout, 'data');
+      const [, pid, folder = ''] = /at (\d+) in (\S+)\./.exec(said) ?? [];
+      assert.ok(existsSync(folder));
+      child.kill(signal);
+      const [status] = await ended;
+      if (signal !== 'SIGKILL') assert.equal(status, 1);
+      while (existsSync(folder) || isThere(pid)) await pause(20);
+    }
+  });
+
+  test('leaves nothing behind where a server removes its own at the same time', (t) => {
+    const serves = `import { spawn } from 'node:child_process';
+      import { mkdirSync, writeFileSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      test('serves', (t) => {
+        for (let at = 0; at < 6_000; at++) {
+          const folder = tmpdir() + '/server/' + (at % 600);
+          mkdirSync(folder, { recursive: true });
+          writeFileSync(folder + '/' + at, '');
+        }
+        const keeper = spawn('sh', ['-c', 'cat >/dev/null; for each in "$1"/*; do rm -rf "$each"; done', 'sh', tmpdir() + '/server'],
+          { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+        keeper.unref();
+        keeper.stdin.unref();
+        t.diagnostic('in ' + tmpdir());
+      });`;
+    for (let round = 0; round < 2; round++) {
+      const [, folder = ''] = /in (\S+)/.exec(run(t, [serves]).stdout) ?? [];
+      assert.match(folder, /fillpath-suite-/);
+      assert.ok(!existsSync(folder));
+    }
   });
 
   test('leaves nothing behind, and gives its files a folder of their own', (t) => {

@@ -1,14 +1,20 @@
 // Files of tests in one process, each as if it had one of its own: a suite by its name, with the file's hooks as the suite's, read
 // when the one before it has ended.
 
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-/** The paths are absolute; what is `above` them all is left out of their names. */
-export async function together(paths: readonly string[], above: string): Promise<void> {
+/** The paths are absolute; what is `above` them all is left out of their names. In `at` stands which of them is being run. */
+export async function together(paths: readonly string[], above: string, at: string): Promise<void> {
+  // Who drives a browser takes a signal for the browser's end, and goes on.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  // Nobody listens any more: the run was killed.
+  const run = process.ppid;
+  setInterval(() => process.ppid !== run && process.exit(1), 500).unref();
   for (const path of paths) {
     const measured = measure();
+    writeFileSync(at, path.replace(above, ''));
     const ended = Promise.withResolvers<void>();
     describe(path.replace(above, ''), async () => {
       try {
@@ -21,6 +27,7 @@ export async function together(paths: readonly string[], above: string): Promise
     await ended.promise;
     measured(path.replace(above, ''));
   }
+  writeFileSync(at, '');
 }
 
 /** For whoever asks by `MEASURE=<file>` what each file takes: wall time, processor time here, and of programs that have ended. */
