@@ -132,6 +132,7 @@ await onStage('an entry that rests', async ({ stage, visitor, page, open }) => {
         ...{ stop_loss: '2%' },
       });
       await row.getByText('limit 59,200').waitFor();
+      await row.getByText('limit 59,500').waitFor({ state: 'detached' });
       await row.getByText('set by its first fill').waitFor();
       assert.equal(await row.count(), 1);
     },

@@ -88,9 +88,10 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
         if (other === unheard) return other.leg.quantity;
         return isShown ? countedIn(other, now(), lagMs) : inOurs(other);
       };
+      const each = open.map((other) => [other.leg.clientOrderId, counted(other)]);
       return {
         quantity: isShown ? shown : expected,
-        counted: Object.fromEntries(open.map((other) => [other.leg.clientOrderId, counted(other)])),
+        counted: each.length > 0 ? Object.fromEntries(each) : undefined,
       };
     },
     recent: () =>
