@@ -13,7 +13,7 @@ import { openFillpath, type Parts } from '../../src/main.ts';
 import { watchAnswers } from '../http/documented.ts';
 import { BrowserMissing, startBrowser, type Watch, watch } from '../servers/browser.ts';
 import { freePort } from '../servers/free-port.ts';
-import { QUICK_HASHER, serverOf } from '../world.ts';
+import { serverOf } from '../world.ts';
 
 export const PASSWORD = 'a horse, a staple, a battery';
 
@@ -92,7 +92,7 @@ export async function openStage({ env = {}, parts = {} }: Setting = {}) {
   // Whatever the pages get to see is held against /openapi.json, as in every other test.
   const undescribed: (readonly string[])[] = [];
   const open = async () => {
-    const opened = await openFillpath(config, { hasher: QUICK_HASHER, ...parts });
+    const opened = await openFillpath(config, parts);
     undescribed.push(watchAnswers(serverOf(opened)));
     return opened;
   };
