@@ -48,6 +48,13 @@ async function openDesk(t: TestContext, sweepSeconds = 1) {
       );
       return body;
     },
+    /** 1 is sold. */
+    closeByHand: async () =>
+      (
+        await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+          ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+        })
+      ).body,
     standing: () => until(protections, ({ items }) => items[0]?.state === 'standing'),
     ended: () => until(protections, ({ items }) => items.every(({ state }) => state === 'ended')),
     closes: async () => (await get<{ items: OrderRecord[] }>('/trading/orders?source=protection')).items,
@@ -189,11 +196,9 @@ describe('a bad day', () => {
   });
 
   test('a protective close whose fill somebody else than its worker finds: the strategy stays out all the same', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
+    const { alert, world, closeByHand } = await openDesk(t);
     await alert('buy', 0, 1);
-    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-    });
+    const body = await closeByHand();
     const close = await findOrder(world.db, body.order_id);
     assert.ok(close);
     await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'unprotected' }));
@@ -202,11 +207,9 @@ describe('a bad day', () => {
   });
 
   test('a protective close that was accepted before an entry, and filled after it, has closed what the entry misses', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
+    const { alert, world, closeByHand } = await openDesk(t);
     await alert('buy', 0, 1);
-    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-    });
+    const body = await closeByHand();
     const close = await findOrder(world.db, body.order_id);
     assert.ok(close?.filledAt);
     await world.db.commit([
@@ -219,15 +222,9 @@ describe('a bad day', () => {
   });
 
   test('a protective close of long ago, of which nobody knows the end, keeps nobody out who has been flat and came in again since', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
-    const close = async () => {
-      const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-        ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-      });
-      return body.order_id;
-    };
+    const { alert, world, closeByHand } = await openDesk(t);
     await alert('buy', 0, 1);
-    const old = await close();
+    const { order_id: old } = await closeByHand();
     await world.db.commit([
       sql`update order_history set source = 'protection', status = 'unknown', fill_quantity = null, filled_at = null
           where order_id = ${old}`,
@@ -235,16 +232,14 @@ describe('a bad day', () => {
     await alert('sell', 1, 0);
     assert.equal((await alert('buy', 0, 1)).status, 'filled');
     // Its owner closes that by hand, and the strategy adds.
-    await close();
+    await closeByHand();
     assert.equal((await alert('buy', 1, 2)).error?.code, undefined);
   });
 
   test('a protective close whose fill is learnt after the strategy has been flat and came in again holds back nothing', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
+    const { alert, world, closeByHand } = await openDesk(t);
     await alert('buy', 0, 1);
-    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-    });
+    const body = await closeByHand();
     assert.equal((await alert('sell', 1, 0)).status, 'done');
     await alert('buy', 0, 1);
     const close = await findOrder(world.db, body.order_id);
@@ -255,12 +250,10 @@ describe('a bad day', () => {
   });
 
   test('what was recorded as a part and turns out to have been all: the strategy stays out, unless it came in again since', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
+    const { alert, world, trader, closeByHand } = await openDesk(t);
     const entry = await alert('buy', 0, 1);
     const at = timestamp(Date.now());
-    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-    });
+    const body = await closeByHand();
     assert.equal(body.status, 'filled');
     const made = await findOrder(world.db, entry.order_id);
     assert.ok(made);
@@ -279,11 +272,9 @@ describe('a bad day', () => {
   });
 
   test('what its owner has aligned since is not stopped out once more when the protection ends', async (t) => {
-    const { alert, world, trader } = await openDesk(t);
+    const { alert, world, trader, closeByHand } = await openDesk(t);
     const entry = await alert('buy', 0, 1);
-    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
-      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
-    });
+    const body = await closeByHand();
     const [made, close] = [
       await findOrder(world.db, entry.order_id),
       await findOrder(world.db, body.order_id),
