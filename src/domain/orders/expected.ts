@@ -94,30 +94,60 @@ interface Read extends Holding {
   readonly expected: Decimal | null;
 }
 
-/** What is held: by our own fills, where the broker's word is another. With how much of each leg that is open is in that. */
+export interface Standing {
+  readonly quantity: Decimal;
+  /** How much of each leg that is open is in it; undefined: none is. */
+  readonly counted: Order['counted'];
+}
+
+/** What is held: by our own fills, where the broker's word is another. */
 export function standing(
   held: readonly Read[],
   others: readonly OtherLeg[],
   now: number,
   lagMs: number,
-): { readonly quantity: Decimal; readonly counted: Order['counted'] } {
+): Standing {
   const shown = held.map((each) => ({ ...each, explaining: explaining(each, others) }));
   const isShown = (other: OtherLeg) => shown.some((each) => each.explaining === other);
   const quantities = shown.map((each) =>
     each.expected === null || each.explaining ? each.quantity : each.expected,
   );
-  const counted = others.map((other) => [
-    other.leg.clientOrderId,
-    isShown(other) ? other.leg.quantity : countedIn(other, now, lagMs),
-  ]);
-  return {
-    quantity: quantities.reduce(add, ZERO),
-    counted: others.length > 0 ? Object.fromEntries(counted) : undefined,
-  };
+  const counted = (other: OtherLeg) => (isShown(other) ? other.leg.quantity : countedIn(other, now, lagMs));
+  return { quantity: quantities.reduce(add, ZERO), counted: countedOf(others, counted) };
 }
 
+interface AfterClose {
+  readonly known: Known | undefined;
+  readonly instrument: string;
+  readonly shown: Decimal;
+  readonly open: readonly OtherLeg[];
+}
+
+/** The same after a close. A position that lags shows more then: what makes it less is another close, of which nobody has heard. */
+export function afterClose(
+  { known, instrument, shown, open }: AfterClose,
+  now: number,
+  lagMs: number,
+): Standing {
+  const expected = expectedOf(known, now, lagMs);
+  const closes = open.filter(({ leg }) => leg.leg === 'exit');
+  const unheard = explaining({ instrument, quantity: shown, expected }, closes);
+  const isShown = expected === null || unheard !== undefined;
+  const inOurs = ({ leg }: OtherLeg) => known?.counted.get(leg.clientOrderId) ?? filledOf(leg);
+  const counted = (other: OtherLeg) => {
+    if (other === unheard) return other.leg.quantity;
+    return isShown ? countedIn(other, now, lagMs) : inOurs(other);
+  };
+  return { quantity: isShown ? shown : expected, counted: countedOf(open, counted) };
+}
+
+const countedOf = (legs: readonly OtherLeg[], counted: (other: OtherLeg) => Decimal): Order['counted'] =>
+  legs.length === 0
+    ? undefined
+    : Object.fromEntries(legs.map((other) => [other.leg.clientOrderId, counted(other)]));
+
 /** A leg that is open, as far as we know, and makes the whole difference between what is shown and what our fills come to: it was filled, and is in that. */
-export const explaining = (
+const explaining = (
   { instrument, quantity, expected }: Read,
   others: readonly OtherLeg[],
 ): OtherLeg | undefined =>

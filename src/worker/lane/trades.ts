@@ -1,15 +1,16 @@
 // What an account should hold by our own fills (domain/orders/expected.ts), as its worker keeps it: made from what is saved when the
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
-import { type Decimal, ZERO } from '../../domain/decimal.ts';
+import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import {
+  afterClose,
   agreedOn,
   countedIn,
   expectedOf,
-  explaining,
   type Known,
   knownFrom,
+  type Standing,
   withFill,
 } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
@@ -29,12 +30,8 @@ export interface Trades {
   left(open: readonly Order[]): readonly OrderId[];
   /** null: nothing was filled of late. */
   expected(instrument: string): Decimal | null;
-  /** What is held where the broker shows so much, and how much of each of these legs is in that. */
-  standing(
-    instrument: string,
-    shown: Decimal,
-    open: readonly OtherLeg[],
-  ): { readonly quantity: Decimal; readonly counted: Order['counted'] };
+  /** What is held after a stop or a target has closed something, where the broker shows so much. */
+  standing(instrument: string, shown: Decimal, open: readonly OtherLeg[]): Standing;
   /** The same of every instrument where something was. */
   recent(): readonly (readonly [instrument: string, position: Decimal])[];
   /** What the symbol means at the broker. */
@@ -76,24 +73,8 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
       return ended;
     },
     expected: (instrument) => expectedOf(known.get(instrument), now(), lagMs),
-    standing(instrument, shown, open) {
-      const ours = known.get(instrument);
-      const expected = expectedOf(ours, now(), lagMs);
-      // After a close a position that lags shows more: what makes it less is another close, of which nobody has heard.
-      const closes = open.filter(({ leg }) => leg.leg === 'exit');
-      const unheard = explaining({ instrument, quantity: shown, expected }, closes);
-      const isShown = expected === null || unheard !== undefined;
-      const inOurs = ({ leg }: OtherLeg) => ours?.counted.get(leg.clientOrderId) ?? leg.fillQuantity ?? ZERO;
-      const counted = (other: OtherLeg) => {
-        if (other === unheard) return other.leg.quantity;
-        return isShown ? countedIn(other, now(), lagMs) : inOurs(other);
-      };
-      const each = open.map((other) => [other.leg.clientOrderId, counted(other)]);
-      return {
-        quantity: isShown ? shown : expected,
-        counted: each.length > 0 ? Object.fromEntries(each) : undefined,
-      };
-    },
+    standing: (instrument, shown, open) =>
+      afterClose({ known: known.get(instrument), instrument, shown, open }, now(), lagMs),
     recent: () =>
       [...known.keys()].flatMap((instrument) => {
         const position = expectedOf(known.get(instrument), now(), lagMs);
