@@ -168,6 +168,12 @@ describe('Gate’s stops, as they go out', () => {
     });
   });
 
+  test('where one of them has an id that is none, the list is not believed: a stop is known by nothing else', async () => {
+    const [named, misnamed] = [row({ id_string: '7' }), row({ id_string: `${REF}x` })];
+    const { stops, stop } = await stopDesk('gate', [wire([named, misnamed])]);
+    await assert.rejects(stops.standing(stop().instrument, NO_HURRY), BrokerUnavailable);
+  });
+
   test('a list that goes on is read to its end', async () => {
     const full = Array.from({ length: 100 }, (_, index) => row({ id: index + 1 }));
     const { stops, stop, asked } = await stopDesk('gate', [wire(full), wire([row({ id: 101 })])]);

@@ -34,9 +34,15 @@ function millisOf(time: string | undefined): number {
   return found > 1e14 ? found / 1000 : found > 1e11 ? found : found * 1000;
 }
 
+/** The exchange's id. It is all that a stop is known by later, so what is no number is none. */
+function refOf(body: unknown): string | undefined {
+  const ref = text(body, 'id_string') ?? word(body, 'id') ?? '';
+  return /^[1-9]\d*$/.test(ref) ? ref : undefined;
+}
+
 /** null: it is no stop. Of a list it is passed over. */
 function readPriceOrder(row: Row): PriceOrder | null | undefined {
-  const ref = text(row, 'id_string') ?? word(row, 'id');
+  const ref = refOf(row);
   const [marketId, size] = [text(row, 'initial', 'contract'), count(row, 'initial', 'size')];
   const [rule, price] = [word(row, 'trigger', 'rule'), exact(row, 'trigger', 'price')];
   const [status, kind] = [text(row, 'status'), at(row, 'order_type') ?? ''];
@@ -141,8 +147,8 @@ export const gateStops: StopWords = {
         },
       ],
       (body) => {
-        const ref = text(body, 'id_string') ?? word(body, 'id') ?? '';
-        return /^[1-9]\d*$/.test(ref) ? { ref, clientId: clientOrderId } : undefined;
+        const ref = refOf(body);
+        return ref === undefined ? undefined : { ref, clientId: clientOrderId };
       },
     );
   },
@@ -155,7 +161,7 @@ export const gateStops: StopWords = {
     return question(
       'privateFuturesDeleteSettlePriceOrdersOrderId',
       [{ settle: SETTLE, order_id: ref }],
-      (body) => ((text(body, 'id_string') ?? word(body, 'id')) === ref ? true : undefined),
+      (body) => (refOf(body) === ref ? true : undefined),
     );
   },
 
