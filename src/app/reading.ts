@@ -1,6 +1,11 @@
 // What somebody merely looks at is read, shown and written apart from what trades (roles/reading.ts): an answer comes as
 // the text that is sent, so that the thread that trades does nothing for it but pass it on.
 
+import { orderComes } from '../data/engine/give-way.ts';
+
+/** Until what is returned is called, whoever reads leaves the processor to who trades. */
+export const tradingBegins = orderComes;
+
 /** JSON that was written where it was read. */
 export class Written {
   readonly json: string;

@@ -4,6 +4,7 @@
 
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import type { InTurn } from '../app/pages.ts';
+import { tradingBegins } from '../app/reading.ts';
 import type { UserId } from '../domain/ids.ts';
 import { READING, whenClosed } from './reads-at-once.ts';
 
@@ -129,10 +130,9 @@ export function takeTurns(server: FastifyInstance): void {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
     if (!acts) return;
-    const [ofShort, ofLong] = [short.trading(), long.trading()];
+    const ends = [short.trading(), long.trading(), tradingBegins()];
     whenClosed(reply, () => {
-      ofShort();
-      ofLong();
+      for (const end of ends) end();
     });
   });
   server.decorateRequest('inTurn');

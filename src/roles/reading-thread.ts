@@ -12,6 +12,8 @@ export interface ThreadSetting extends Pick<ReadDeps, 'plans' | 'fillRetries' | 
   readonly databaseUrl: Config['data']['databaseUrl'];
   /** Where there is no URL. */
   readonly file: string;
+  /** Of the process. */
+  readonly orders: Int32Array;
 }
 
 /** With what only who asks can know at that moment. */
@@ -33,9 +35,9 @@ const NICE = 10;
 if (process.platform === 'linux')
   setPriority(0, Math.min(getPriority(0) + NICE, constants.priority.PRIORITY_LOW));
 
-restBetweenPieces();
+const { databaseUrl, file, orders, ...setting } = workerData as ThreadSetting;
 
-const { databaseUrl, file, ...setting } = workerData as ThreadSetting;
+restBetweenPieces(orders);
 
 async function openDb() {
   if (!databaseUrl) return openSqlite({ file, readOnly: true });

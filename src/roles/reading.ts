@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Written } from '../app/reading.ts';
 import { DatabaseUnavailable, ListTooSlow } from '../data/engine/db.ts';
+import { orders } from '../data/engine/give-way.ts';
 import type { Foundation } from './foundation.ts';
 import type { Answered, Asked, ThreadSetting } from './reading-thread.ts';
 import { type Answer, answer, type Question, type ReadDeps, type Readers, readNames } from './reads.ts';
@@ -37,6 +38,7 @@ function threadOf(
   const setting: ThreadSetting = {
     ...{ plans, fillRetries, baseUrl, databaseUrl },
     file: join(dir, 'fillpath.sqlite'),
+    orders,
   };
   const waiting = new Map<number, PromiseWithResolvers<Answer>>();
   let asked = 0;

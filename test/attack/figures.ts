@@ -32,11 +32,15 @@ export interface Sample {
   readonly isOther: boolean;
 }
 
+const SIGNALS_OF_ONE_ADDRESS = 500;
+
 /** Signals in and out in turns, each over a connection of its own as a charting platform sends them. */
 export function sender(desk: Desk, account: TradingAccount): () => Promise<Sample> {
-  const from = desk.newAddress();
+  let from = desk.newAddress();
   let sent = 0;
   return async () => {
+    // A platform has several, and one that sends thousands of signals in minutes is refused by the edge.
+    if (sent % SIGNALS_OF_ONE_ADDRESS === 0) from = desk.newAddress();
     const order = sent++ % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
     const signal = desk.signal(account, order);
     const before = desk.product.processor();

@@ -9,7 +9,7 @@
 // After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
 // be simpler, and cost a third of the throughput.)
 
-import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { DatabaseError, Query as DriverQuery, Pool, type PoolClient, type QueryConfig } from 'pg';
 import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
 import { decimal } from '../../domain/decimal.ts';
 import {
@@ -21,6 +21,7 @@ import {
   type Statement,
   sql,
 } from './db.ts';
+import { giveWay } from './give-way.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 import { scriptsOn } from './postgres-scripts.ts';
 
@@ -95,8 +96,7 @@ export async function openPostgres({
 
   async function rowsOf<Row>(pool: Pool, query: Statement, answerMs: number): Promise<Row[]> {
     const config: Query = { ...queryOf(query), query_timeout: answerMs };
-    const ask = (question: Query) =>
-      withClient(pool, async (client) => (await client.query<Row & object>(question)).rows);
+    const ask = (question: Query) => withClient(pool, (client) => rowByRow<Row>(client, question));
     return ask(config).catch((error) => {
       if (STALE.has(codeOf(error))) return ask({ ...config, name: undefined });
       throw error;
@@ -262,6 +262,17 @@ interface Answers {
 
 /** query_timeout is missing in the driver's types. */
 type Query = QueryConfig & { query_timeout?: number };
+
+/** A page of a list takes the driver several ms to read: a thread that only reads gives way after every row. */
+const rowByRow = <Row>(client: PoolClient, { query_timeout, ...config }: Query): Promise<Row[]> =>
+  new Promise((resolve, reject) => {
+    giveWay();
+    const query = new DriverQuery<Row & object>(config, (error, result) =>
+      error ? reject(error) : resolve(result.rows),
+    );
+    query.on('row', giveWay);
+    client.query(Object.assign(query, { query_timeout }));
+  });
 
 /** A statement as the driver takes it: placeholders numbered, a guard wrapped, what comes again prepared once. */
 function statementQueries(): (statement: Statement) => Query {
