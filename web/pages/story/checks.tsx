@@ -5,8 +5,8 @@ import { CHECK_NAMES } from '../../parts/check-names.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
+import styles from './checks.module.css';
 import type { SignalRecord } from './headline.ts';
-import styles from './story.module.css';
 
 type Verdict = Schemas['CheckVerdict'];
 type Guard = Schemas['GuardVerdict'];
