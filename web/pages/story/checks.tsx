@@ -14,7 +14,7 @@ type Guard = Schemas['GuardVerdict'];
 /** What a passed check says. The API keeps no figures of it. */
 const PASSED: Readonly<Record<Verdict['check'], string>> = {
   size: 'small enough',
-  token: 'of this account',
+  token: 'known',
   user: 'active',
   rate: 'within the limit',
   ip: 'allowed',

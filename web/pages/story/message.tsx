@@ -41,7 +41,7 @@ export function Message({ signal, order, account, instrument }: MessageProps) {
         )
       }
     >
-      {members && <h3 className={styles.then}>What we understood</h3>}
+      {members && <h3 className={styles.then}>Understood as</h3>}
       {members ? (
         <div className={styles.lines}>
           {members.map((member, index) => (
