@@ -35,6 +35,10 @@ const QUIET_MS = 700;
 const rows = `Number(document.querySelector('table[aria-rowcount]')?.ariaRowCount ?? 0)`;
 const drawn = `document.querySelectorAll('a[data-row]').length`;
 const firstRow = `document.querySelector('a[data-row]')?.getAttribute('href')`;
+/** Of the trades that are not listed yet; those that are drawn are near the window. */
+const earlier = `Number(/of ([\\d,]+) earlier/.exec(document.querySelector('main').textContent)?.[1].replaceAll(',', ''))`;
+/** Trades come so many at once. */
+const LISTED = 50;
 /** A row stands in the middle of the window, far down in the list. */
 const FAR = 12_000;
 const isBack = `scrollY > ${FAR / 2} && document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.querySelector('a[data-row]')`;
@@ -260,12 +264,10 @@ async function tradesReactions(page: Page, timer: Timer, address: string, tell: 
   tell('change their time', filters);
 
   const pages = [];
-  for (
-    let there = Number(await page.evaluate(drawn));
-    there < ROWS;
-    there = Number(await page.evaluate(drawn))
-  )
-    pages.push(await choose('main button', 'Show ', `${drawn} > ${there}`));
+  for (let there = LISTED; there < ROWS; there += LISTED) {
+    const left = Number(await page.evaluate(earlier));
+    pages.push(await choose('main button', 'Show ', `${earlier} < ${left}`));
+  }
   tell(`earlier ones, to row ${ROWS}`, pages);
   tell('scroll in these rows', await repeat(20, (n) => call(`scrollTo(0, ${1_000 * (n + 1)})`, 'true')));
 
