@@ -4,7 +4,7 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashToken } from '../src/app/identity/tokens.ts';
 import { randomToken } from '../src/app/secret-box.ts';
@@ -87,16 +87,18 @@ try {
   await server.kill();
 
   for (const part of ['p50', 'p99'] as const) {
-    const [alone, charted] = [without, beside].map((runs) =>
+    const [alone = 0, charted = 0] = [without, beside].map((runs) =>
       percentile(
         runs.map((each) => each[part]),
         50,
       ),
     );
-    console.log(
-      `an order, ${part}   without charts ${ms(alone ?? 0)}   beside charts ${ms(charted ?? 0)}   ${((charted ?? 0) - (alone ?? 0)).toFixed(2)} ms more`,
-    );
+    const more = `${(charted / alone).toFixed(2)} times as long, ${(charted - alone).toFixed(2)} ms more`;
+    console.log(`an order, ${part}   without charts ${ms(alone)}   beside charts ${ms(charted)}   ${more}`);
   }
+  const [load = 0] = loadavg();
+  if (load > availableParallelism() * 1.5)
+    console.log(`Others were using the machine (load ${load.toFixed(1)}): the times are theirs, too.`);
   console.log(`${charts} charts of 500 candles were looked at`);
 } finally {
   rmSync(dir, { recursive: true, force: true });

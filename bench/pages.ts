@@ -1,6 +1,6 @@
 // What the pages cost who looks at them, with 10,000 orders behind them and the 4,750 trades that they are: the bytes of a
-// first load, and the time from an input to the frame that answers it, in a real Chromium over the loopback. Two minutes, or
-// more where others use the machine.
+// first load, how long the service takes to answer of the trades, and the time from an input to the frame that answers it, in
+// a real Chromium over the loopback. Two minutes, or more where others use the machine.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -35,6 +35,10 @@ const QUIET_MS = 700;
 const rows = `Number(document.querySelector('table[aria-rowcount]')?.ariaRowCount ?? 0)`;
 const drawn = `document.querySelectorAll('a[data-row]').length`;
 const firstRow = `document.querySelector('a[data-row]')?.getAttribute('href')`;
+/** Of the trades that are not listed yet; those that are drawn are near the window. */
+const earlier = `Number(/of ([\\d,]+) earlier/.exec(document.querySelector('main').textContent)?.[1].replaceAll(',', ''))`;
+/** Trades come so many at once. */
+const LISTED = 50;
 /** A row stands in the middle of the window, far down in the list. */
 const FAR = 12_000;
 const isBack = `scrollY > ${FAR / 2} && document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.querySelector('a[data-row]')`;
@@ -82,7 +86,7 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
     lastHeard = performance.now();
   });
   await page.goto(address + path);
-  await page.waitForSelector(path === '/signals' ? 'a[data-row]' : 'h1');
+  await page.waitForSelector(path === '/signals' || path === '/trades' ? 'a[data-row]' : 'h1');
   while (underWay.size > 0 || performance.now() - lastHeard < QUIET_MS) await sleep(QUIET_MS / 5);
   await page.close();
   return { path, answers: [...answers.values()] };
@@ -90,7 +94,7 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
 
 async function firstLoads(browser: Browser, address: string, inside: string): Promise<Load[]> {
   const loads: Load[] = [];
-  for (const path of ['/welcome', '/login', '/', '/signals']) {
+  for (const path of ['/welcome', '/login', '/', '/signals', '/trades']) {
     const isOutside = path === '/welcome' || path === '/login';
     const context = await browser.newContext(isOutside ? {} : { storageState: JSON.parse(inside) });
     loads.push(await firstLoad(context, address, path));
@@ -209,6 +213,33 @@ async function reactions(
     );
 }
 
+/** What the service answers of the trades: the first time, when all of them are counted, and then. */
+async function tradesAnswers(page: Page, address: string): Promise<void> {
+  await page.goto(`${address}/login`);
+  const ask = async (path: string) =>
+    (await page.evaluate(`(async () => {
+      const begun = performance.now();
+      const answer = await fetch('${path}');
+      const { items = [] } = await answer.json();
+      return { ms: performance.now() - begun, status: answer.status, id: items[5]?.id };
+    })()`)) as { readonly ms: number; readonly status: number; readonly id?: string };
+  console.log(`\nanswer, ms, with ${ORDERS} orders          p50     worst   target < ${MOST_MS}`);
+  const counted = await ask('/trading/trades');
+  console.log(`  counted from the first order on   ${counted.ms.toFixed(0).padStart(8)}`);
+  for (const path of ['/trading/trades', '/trading/trades/summary', `/trading/trades/${counted.id}`]) {
+    const asked: number[] = [];
+    for (let n = 0; n < TIMES * 2; n++) {
+      const { ms, status } = await ask(path);
+      if (status !== 200) throw new Error(`${path} was answered with ${status}`);
+      asked.push(ms);
+    }
+    const [half = 0, worst = 0] = [50, 100].map((percent) => percentile(asked, percent));
+    const figures = [half, worst].map((ms) => ms.toFixed(0).padStart(8));
+    const name = path.replace(String(counted.id), '{id}');
+    console.log(`  ${name.padEnd(33)} ${figures.join('  ')}   ${verdict(half < MOST_MS)}`);
+  }
+}
+
 /** The page of the trades: opened, asked for another time, scrolled with a thousand of them in it, a story and back. */
 async function tradesReactions(page: Page, timer: Timer, address: string, tell: Tell): Promise<void> {
   const { press, call, rest } = timer;
@@ -233,12 +264,10 @@ async function tradesReactions(page: Page, timer: Timer, address: string, tell: 
   tell('change their time', filters);
 
   const pages = [];
-  for (
-    let there = Number(await page.evaluate(drawn));
-    there < ROWS;
-    there = Number(await page.evaluate(drawn))
-  )
-    pages.push(await choose('main button', 'Show ', `${drawn} > ${there}`));
+  for (let there = LISTED; there < ROWS; there += LISTED) {
+    const left = Number(await page.evaluate(earlier));
+    pages.push(await choose('main button', 'Show ', `${earlier} < ${left}`));
+  }
   tell(`earlier ones, to row ${ROWS}`, pages);
   tell('scroll in these rows', await repeat(20, (n) => call(`scrollTo(0, ${1_000 * (n + 1)})`, 'true')));
 
@@ -279,7 +308,7 @@ const kb = (answers: readonly Answer[], of: (answer: Answer) => number = ({ byte
   answers.reduce((sum, answer) => sum + of(answer), 0) / 1000;
 
 function printLoads(loads: readonly Load[]): void {
-  console.log(`first load, kB               files    answers        sum   target < ${MOST_KB}`);
+  console.log(`\nfirst load, kB               files    answers        sum   target < ${MOST_KB}`);
   for (const { path, answers } of loads) {
     const [files, others] = [true, false].map((isFile) => answers.filter((each) => each.isFile === isFile));
     const sum = kb(answers);
@@ -325,9 +354,10 @@ async function run(dir: string, browser: Browser): Promise<void> {
   const direct = await server.ready;
   const address = direct.replace('127.0.0.1', 'localhost');
   const inside = await logIn(browser, address, trader);
-  printLoads(await firstLoads(browser, address, inside));
   const context = await browser.newContext({ storageState: JSON.parse(inside) });
   const page = await context.newPage();
+  await tradesAnswers(page, address);
+  printLoads(await firstLoads(browser, address, inside));
   const timer = await openTimer(page);
   console.log(`\ninput → frame, ms, with ${ORDERS} orders`);
   console.log(

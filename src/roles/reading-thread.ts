@@ -3,6 +3,7 @@
 
 import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import { keepTrades } from '../app/orders/kept-trades.ts';
 import type { Config } from '../config/config.ts';
 import { restBetweenPieces } from '../data/engine/give-way.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
@@ -46,10 +47,11 @@ async function openDb() {
 }
 
 const db = await openDb();
+const keptTrades = keepTrades();
 
 parentPort?.on('message', async ({ id, now, sealingProblem, ...question }: Asked) => {
   const deps: ReadDeps = {
-    ...setting,
+    ...{ ...setting, keptTrades },
     // Everything here is a list, whoever reads it.
     db: { ...db, ...db.lists },
     clock: { now: () => now },

@@ -4,6 +4,7 @@
 
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { keepTrades } from '../app/orders/kept-trades.ts';
 import { Written } from '../app/reading.ts';
 import { DatabaseUnavailable, ListTooSlow } from '../data/engine/db.ts';
 import { orders } from '../data/engine/give-way.ts';
@@ -18,13 +19,19 @@ const SILENT_MS = 30_000;
 /** Of the thread's heap. Beyond it the thread ends, and nothing else. */
 const MOST_MB = 512;
 
+/** What is not the reader's own. */
+type AskerDeps = Omit<ReadDeps, 'db' | 'clock' | 'keptTrades'>;
+
 export function openReading(
   base: Pick<Foundation, 'config' | 'parts' | 'db' | 'clock' | 'log' | 'closers'>,
-  deps: Omit<ReadDeps, 'db' | 'clock'>,
+  deps: AskerDeps,
 ): Readers {
   const { parts, db, clock, closers } = base;
   // Who brings a database of their own wants everything to be read by it.
-  if (parts.db || parts.readsHere) return readersOver((question) => answer({ ...deps, db, clock }, question));
+  if (parts.db || parts.readsHere) {
+    const here: ReadDeps = { ...deps, db, clock, keptTrades: keepTrades() };
+    return readersOver((question) => answer(here, question));
+  }
   const thread = threadOf(base, deps);
   closers.push(() => thread.end());
   return readersOver(thread.ask);
@@ -32,7 +39,7 @@ export function openReading(
 
 function threadOf(
   { config, clock, log }: Parameters<typeof openReading>[0],
-  { plans, fillRetries, baseUrl, sealer }: Omit<ReadDeps, 'db' | 'clock'>,
+  { plans, fillRetries, baseUrl, sealer }: AskerDeps,
 ): { readonly ask: Ask; end(): Promise<unknown> } {
   const { dir, databaseUrl } = config.data;
   const setting: ThreadSetting = {

@@ -5,6 +5,7 @@ import { readAccounts } from '../app/accounts/accounts.ts';
 import { readGroups } from '../app/accounts/groups.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { readDeadLetters, readUsers } from '../app/operation/admin.ts';
+import type { KeptTrades } from '../app/orders/kept-trades.ts';
 import { readOrders } from '../app/orders/read-orders.ts';
 import { type OverviewDeps, readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
@@ -18,6 +19,7 @@ import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV, TRADES_CSV } from '../
 
 export interface ReadDeps extends OverviewDeps {
   readonly baseUrl: string;
+  readonly keptTrades: KeptTrades;
 }
 
 const READS = {

@@ -29,7 +29,7 @@ const trade = (profit: number, at = 0, more: Partial<ClosedTrade> = {}): ClosedT
   closedElsewhere: ZERO,
   openedBy: [],
   exits: [],
-  earned: { before: ZERO, within: decimal(profit) },
+  parts: [],
   strategy: null,
   ...more,
 });

@@ -4,23 +4,20 @@ import fc from 'fast-check';
 import { add, type Decimal, decimal, subtract, toNumber, ZERO } from '../../src/domain/decimal.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import { openPerformance, type Range } from '../../src/domain/money/performance.ts';
-import { openTrades, type RoundTrip, type TradePart } from '../../src/domain/money/trades.ts';
+import { earnedIn, openTrades, type RoundTrip } from '../../src/domain/money/trades.ts';
 import { NO_NOTES, type Order, type Side } from '../../src/domain/orders/order.ts';
 import { buy, DAY, order, START, sell, type Traded } from './traded.ts';
 
-function tradesOf(taken: readonly Order[], range: Range = {}) {
+function tradesOf(taken: readonly Order[]) {
   const closed: RoundTrip[] = [];
-  const parts = new Map<string, TradePart[]>();
-  const trades = openTrades(
-    {
-      onClosed: (trade) => closed.push(trade),
-      onPart: (id, part) => parts.set(id, [...(parts.get(id) ?? []), part]),
-    },
-    range,
-  );
+  const foreign: Decimal[] = [];
+  const trades = openTrades({
+    onClosed: (trade) => closed.push(trade),
+    onForeign: ({ fee }) => foreign.push(fee),
+  });
   for (const each of taken) trades.take(each);
   const open = trades.close();
-  return { closed, open, parts, foreign: trades.foreignFees('USD') };
+  return { closed, open, foreign: foreign.reduce<Decimal>(add, ZERO) };
 }
 
 const brief = ({ side, quantity, entryPrice, exitPrice, profit, closedBy }: RoundTrip) => [
@@ -52,7 +49,7 @@ describe('A round trip', () => {
       order(2, [sell(0.2, 66_331.5)], { exitReason: 'trailing_stop', source: 'protection' }),
     ];
     assert.deepEqual(closedOf(...taken), [['long', 0.4, 65_020, 66_365.75, 538.3, 'trailing_stop']]);
-    const [[id = '', parts = []] = []] = [...tradesOf(taken).parts];
+    const [{ id = '', parts = [] } = {}] = tradesOf(taken).closed;
     assert.equal(id, taken[0]?.id);
     assert.deepEqual(
       parts.map(({ side, quantity, position, profit, closedBy }) => [
@@ -281,14 +278,17 @@ test('what trades earned, with what open ones have earned so far, is the realise
         });
         for (const each of taken) performance.take(each);
         performance.read();
-        const { closed, open } = tradesOf(taken, range);
+        const { closed, open } = tradesOf(taken);
         const isIn = ({ closedAt }: RoundTrip) =>
           closedAt !== null && closedAt >= (range.from ?? '') && closedAt <= (range.to ?? '9');
         const inRange = closed.filter(isIn);
         const others = [...closed.filter((trade) => !isIn(trade)), ...open];
         const counted = subtract(
-          add(sum(inRange.map(({ profit }) => profit)), sum(others.map(({ earned }) => earned.within))),
-          sum(inRange.map(({ earned }) => earned.before)),
+          add(
+            sum(inRange.map(({ profit }) => profit)),
+            sum(others.map((trade) => earnedIn(trade, range).within)),
+          ),
+          sum(inRange.map((trade) => earnedIn(trade, range).before)),
         );
         assert.equal(counted, realised);
         if (from === null && length === null && open.length === 0)
@@ -296,5 +296,33 @@ test('what trades earned, with what open ones have earned so far, is the realise
       },
     ),
     { numRuns: 400 },
+  );
+});
+
+test('a count that goes on from where another stood finds what one count of all finds, and leaves that one as it was', () => {
+  fc.assert(
+    fc.property(
+      fc.array(sent, { minLength: 1, maxLength: 40 }),
+      fc.nat(40),
+      fc.nat(40),
+      (all, first, more) => {
+        const taken = history(all);
+        const closed: RoundTrip[] = [];
+        const before = openTrades({ onClosed: (trade) => closed.push(trade) });
+        for (const each of taken.slice(0, first)) before.take(each);
+        const soFar = before.soFar();
+        const goOn = (end: number | undefined) => {
+          const later: RoundTrip[] = [];
+          const trades = openTrades({ onClosed: (trade) => later.push(trade) }, soFar);
+          for (const each of taken.slice(first, end)) trades.take(each);
+          const open = trades.close();
+          return { closed: [...closed, ...later], open };
+        };
+        goOn(first + more);
+        const { closed: ended, open } = tradesOf(taken);
+        assert.deepEqual(goOn(undefined), { closed: ended, open });
+      },
+    ),
+    { numRuns: 200 },
   );
 });

@@ -19,6 +19,7 @@ const DEVICES = {
   phone: { width: 390, height: 844 },
   tablet: { width: 768, height: 1024 },
   laptop: { width: 1024, height: 768 },
+  large: { width: 1440, height: 900 },
   wide: { width: 1920, height: 1080 },
 } as const;
 export type Device = keyof typeof DEVICES;

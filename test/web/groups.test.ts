@@ -100,6 +100,22 @@ await onStage('a group', async ({ stage, browser, visitor, page, open }) => {
     await page.getByRole('button', { name: 'Disable entries…' }).waitFor();
   });
 
+  test('says nothing of its last signal before it is read', async () => {
+    const address = page.url();
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/trading\/signals\?.*group_id/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(address);
+    await page.getByRole('heading', { name: 'Momentum sends one signal to 3 accounts' }).waitFor();
+    await page.getByText('exits pass, also while it is disabled').waitFor();
+    assert.equal(await page.getByText(/no signal yet|first signal is yet to come/).count(), 0);
+    held.resolve();
+    await page.getByText('last signal').waitFor();
+    await page.unroute(/\/trading\/signals\?.*group_id/);
+  });
+
   test('keeps nobody out, in either theme and at every width', async () => {
     for (const theme of ['light', 'dark'] as const) {
       const other = await visit(browser, { theme, width: 1280 });

@@ -41,7 +41,14 @@ await onStage(
       await page.getByRole('heading', { level: 1, name: /^1 position has no stop/ }).waitFor();
       await thing.getByText(/None for \d+/).waitFor();
       await thing.getByRole('button', { name: 'Sell 40 SOLUSDT, be flat…' }).waitFor();
-      await page.getByText(/without its stop/).waitFor();
+      await page
+        .getByText(/without its stop/)
+        .first()
+        .waitFor();
+      await page
+        .getByRole('row', { name: /Lab/ })
+        .getByRole('cell', { name: '1 without its stop' })
+        .waitFor();
       await page.getByRole('cell', { name: /^none for/ }).waitFor();
       await fits();
     });
@@ -98,6 +105,10 @@ await onStage(
       await page.getByRole('heading', { level: 1, name: /^All in order/ }).waitFor();
       await page.getByRole('link', { name: '1 of 1 stop stands' }).waitFor();
       assert.equal((await protection())?.state, 'standing');
+      await page
+        .getByRole('row', { name: /Lab/ })
+        .getByRole('cell', { name: /^12\d\.\d\d USD$/ })
+        .waitFor();
     });
 
     await test('nobody saw another error', () => assertClean(visitor.watched, stage.url, [DENIED]));

@@ -1,20 +1,32 @@
-// A user's round trips: the list, what they came to, and one of them fill by fill. They are counted anew from the orders of each
-// account, as the performance is, and within the same bound: ten seconds of reading, a few milliseconds at a time, by the
-// thread that reads. Nothing is written for them, and no order waits.
+// A user's round trips: the list, what they came to, and one of them fill by fill. They are those of the user's orders, counted
+// by the thread that reads (kept-trades.ts) within the same bound as the performance: ten seconds, a few milliseconds at a
+// time. Nothing is written for them, and no order waits.
 
-import { realMoneyAmong, realMoneyOf } from '../../data/accounts/accounts.ts';
+import { accountIdsOf, realMoneyAmong, realMoneyOf } from '../../data/accounts/accounts.ts';
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { alertIdsOf } from '../../data/orders/alert-ids.ts';
-import { ordersFromTheFirst } from '../../data/orders/history.ts';
+import { giveWay } from '../../data/engine/give-way.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
 import { add, type Decimal, subtract, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { type AccountId, isUuid, millis, type OrderId, type UserId } from '../../domain/ids.ts';
 import type { Range } from '../../domain/money/performance.ts';
 import { type ClosedTrade, ENOUGH_TRADES, openFigures, told } from '../../domain/money/trade-figures.ts';
-import { type ClosedBy, openTrades, type RoundTrip, type TradePart } from '../../domain/money/trades.ts';
+import {
+  type ClosedBy,
+  earnedIn,
+  type ForeignFee,
+  isWithin,
+  type RoundTrip,
+  type TradePart,
+} from '../../domain/money/trades.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { MOST_CHARACTERS, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { type KeptTrades, withStrategies } from './kept-trades.ts';
+
+interface TradesDeps {
+  readonly db: Db;
+  readonly keptTrades: KeptTrades;
+}
 
 /** Of a time: those that were closed in it. */
 export interface TradesFilter extends Range {
@@ -28,69 +40,53 @@ export interface TradesFilter extends Range {
   readonly currency?: string;
 }
 
-type Closed = RoundTrip & Pick<ClosedTrade, 'closedAt'>;
-
 /** Newest first. The cursor is the last trade of the page before. */
 export async function readTrades(
-  { db }: { db: Db },
+  deps: TradesDeps,
   user: UserId,
   { filter, ...page }: PageRequest & { readonly filter: TradesFilter },
 ): Promise<Page<ShownTrade>> {
   const { cursor, limit } = page;
-  /** As they were closed: no more than a page of them is kept. */
-  let last: Closed[] = [];
-  let isFound = cursor === null;
-  await countTrades(db.lists, user, filter, async (closed) => {
-    const asked =
-      filter.strategy === undefined ? closed : await ofStrategy(db.lists, filter.strategy, closed);
-    const end = cursor === null ? -1 : asked.findIndex(({ id }) => id === cursor);
-    last = [...last, ...(end === -1 ? asked : asked.slice(0, end))].slice(-limit - 1);
-    if (end !== -1) isFound = true;
-    return end === -1;
-  });
-  const found = isFound ? await withStrategies(db.lists, last.reverse()) : [];
-  const real = filter.simulation ? NONE : await realMoneyAmong(db.lists, found.map(accountOf));
-  // A CSV is read in larger pages, since each of them counts anew.
+  const { lists } = deps.db;
+  const { closed } = await findTrades(deps, user, filter);
+  const end = cursor === null ? closed.length : closed.findIndex(({ id }) => id === cursor);
+  const found = closed.slice(Math.max(0, end - limit - 1), Math.max(0, end)).reverse();
+  const real = filter.simulation ? NONE : await realMoneyAmong(lists, found.map(accountOf));
+  // A CSV is read in larger pages, since each of them is looked for anew.
   const most = MOST_CHARACTERS * Math.ceil(limit / 200);
   return pageOf(found, page, (trade) => show(trade, filter.simulation, real), most);
 }
 
 /** What they came to, in one currency: that which is asked for, or that of most of them. */
 export async function readTradesSummary(
-  { db }: { db: Db },
+  deps: TradesDeps,
   user: UserId,
   { zone, ...filter }: TradesFilter & { readonly zone: string },
 ) {
-  const currencies = new Map<string, ReturnType<typeof openFigures>>();
+  const { closed, open, foreign } = await findTrades(deps, user, filter);
   const trades = new Map<string, number>();
-  const before = new Map<string, Decimal>();
-  const accounts = new Map<string, Set<AccountId>>();
-  const counted = await countTrades(db.lists, user, filter, async (closed) => {
-    for (const trade of await withStrategies(db.lists, closed)) {
-      const { currency, strategy, earned, accountId } = trade;
-      if (filter.strategy !== undefined && strategy !== filter.strategy) continue;
-      const figures = currencies.get(currency) ?? openFigures(zone);
-      currencies.set(currency, figures);
-      figures.take(trade);
-      accounts.set(currency, (accounts.get(currency) ?? new Set()).add(accountId));
-      trades.set(currency, (trades.get(currency) ?? 0) + 1);
-      before.set(currency, add(before.get(currency) ?? ZERO, earned.before));
-    }
-    return true;
-  });
+  for (const { currency } of closed) trades.set(currency, (trades.get(currency) ?? 0) + 1);
   const byTrades = [...trades].sort(([, a], [, b]) => b - a);
-  const currency = filter.currency ?? byTrades[0]?.[0] ?? counted.open[0]?.currency ?? null;
-  const figures = (currency !== null && currencies.get(currency)) || openFigures(zone);
-  const open = counted.open.filter((trade) => trade.currency === currency);
+  const currency = filter.currency ?? byTrades[0]?.[0] ?? open[0]?.currency ?? null;
+  const figures = openFigures(zone);
+  const owners = new Set<AccountId>();
+  let earnedBefore: Decimal = ZERO;
+  for (const trade of closed) {
+    if (trade.currency !== currency) continue;
+    figures.take(trade);
+    owners.add(trade.accountId);
+    earnedBefore = add(earnedBefore, earnedIn(trade, filter).before);
+    giveWay();
+  }
   // Of a strategy or of what closed them, the rest of the account's profit says nothing.
   const isWhole =
     filter.strategy === undefined && filter.closedBy === undefined && filter.symbol === undefined;
   const profit = figures.sum();
-  const ofOpen = open.reduce<Decimal>((sum, { earned }) => add(sum, earned.within), ZERO);
-  const earnedBefore = before.get(currency ?? '') ?? ZERO;
-  const foreign = counted.foreignFees(currency ?? '');
-  const owners = accounts.get(currency ?? '') ?? NONE;
-  const real = filter.simulation ? NONE : await realMoneyAmong(db.lists, owners);
+  const sum = (amounts: readonly Decimal[]) => amounts.reduce<Decimal>(add, ZERO);
+  const isOf = (each: { readonly currency: string }) => each.currency === currency;
+  const ofOpen = sum(open.filter(isOf).map((trade) => earnedIn(trade, filter).within));
+  const paid = sum(foreign.filter(isOf).map(({ fee }) => fee));
+  const real = filter.simulation ? NONE : await realMoneyAmong(deps.db.lists, owners);
   return {
     currency,
     currencies: byTrades.map(([name, count]) => ({ currency: name, trades: count })),
@@ -104,8 +100,8 @@ export async function readTradesSummary(
           trades: told(profit),
           earned_before: told(earnedBefore),
           open_trades: told(ofOpen),
-          foreign_fees: told(foreign),
-          realised: told(subtract(subtract(add(profit, ofOpen), earnedBefore), foreign)),
+          foreign_fees: told(paid),
+          realised: told(subtract(subtract(add(profit, ofOpen), earnedBefore), paid)),
         }
       : null,
   };
@@ -113,34 +109,20 @@ export async function readTradesSummary(
 
 /** One trade, fill by fill; also one that is open. */
 export async function readTrade(
-  { db }: { db: Db },
+  { db: { lists }, keptTrades }: TradesDeps,
   user: UserId,
   id: string,
 ): Promise<Denial | (ShownTrade & { readonly fills: readonly ShownPart[] })> {
   const orderId = id.split('.')[0] ?? '';
-  const [order] = isUuid(orderId) ? await ordersByIds(db.lists, [orderId as OrderId]) : [];
+  const [order] = isUuid(orderId) ? await ordersByIds(lists, [orderId as OrderId]) : [];
   if (order?.userId !== user) return NO_SUCH_TRADE;
-  const parts: TradePart[] = [];
-  let found: RoundTrip | undefined;
-  const trades = openTrades({
-    onClosed: (trade) => {
-      if (trade.id === id) found = trade;
-    },
-    onPart: (of, part) => {
-      if (of === id) parts.push(part);
-    },
-  });
   const { accountId, simulation } = order;
-  for await (const orders of ordersFromTheFirst(db.lists, user, { accountId, simulation })) {
-    for (const each of orders) trades.take(each);
-    if (found) break;
-  }
-  found ??= trades.close().find((trade) => trade.id === id) ?? found;
-  if (!found) return NO_SUCH_TRADE;
-  const [trade] = await withStrategies(db.lists, [found]);
+  const { closed, open } = await keptTrades.read(lists, { user, accountId, simulation });
+  const isIt = (trade: RoundTrip) => trade.id === id;
+  const [trade] = await withStrategies(lists, [...closed.filter(isIt), ...open.filter(isIt)]);
   if (!trade) return NO_SUCH_TRADE;
-  const real = simulation ? NONE : await realMoneyAmong(db.lists, [accountId]);
-  return { ...show(trade, simulation, real), fills: parts.map(showPart) };
+  const real = simulation ? NONE : await realMoneyAmong(lists, [accountId]);
+  return { ...show(trade, simulation, real), fills: trade.parts.map(showPart) };
 }
 
 const NO_SUCH_TRADE = deny('not_found', {
@@ -149,58 +131,60 @@ const NO_SUCH_TRADE = deny('not_found', {
 });
 const NONE: ReadonlySet<AccountId> = new Set();
 
-/** `onClosed` is given those that fit, as they were closed, and says whether to go on. */
-async function countTrades(
-  lists: Reads,
+interface Found {
+  /** As they were closed. */
+  readonly closed: readonly ClosedTrade[];
+  /** At the end of the time. */
+  readonly open: readonly RoundTrip[];
+  /** In the time. */
+  readonly foreign: readonly ForeignFee[];
+}
+
+async function findTrades(
+  { db: { lists }, keptTrades }: TradesDeps,
   user: UserId,
   filter: TradesFilter,
-  onClosed: (trades: readonly Closed[]) => Promise<boolean>,
-): Promise<{ readonly open: readonly RoundTrip[]; foreignFees(currency: string): Decimal }> {
-  const { simulation, realMoney, from, to, symbol, closedBy, currency } = filter;
-  const live = realMoney === undefined || simulation ? NONE : await realMoneyOf(lists, user);
-  const closed: Closed[] = [];
-  /** Closed after the time that is asked for: in it they were open. */
-  const later: RoundTrip[] = [];
+): Promise<Found> {
+  const { simulation, from, to, symbol, closedBy, currency, strategy } = filter;
   const isOf = (trade: RoundTrip) =>
     (currency === undefined || trade.currency === currency) &&
     (symbol === undefined || canonicalSymbol(trade.brokerName, symbol) === trade.symbol);
-  const trades = openTrades(
-    {
-      onClosed(trade) {
-        const { closedAt } = trade;
-        if (closedAt === null || !isOf(trade) || (from !== undefined && closedAt < from)) return;
-        if (to !== undefined && closedAt > to) later.push(trade);
-        else if (closedBy === undefined || trade.closedBy === closedBy) closed.push({ ...trade, closedAt });
-      },
-    },
-    filter,
-  );
-  const tell = () => (closed.length === 0 ? true : onClosed(closed.splice(0)));
-  for await (const orders of ordersFromTheFirst(lists, user, filter)) {
-    // Each account has books of its own: what is left out of them changes nothing in the others.
-    for (const order of orders)
-      if (realMoney === undefined || live.has(order.accountId) === realMoney) trades.take(order);
-    if (!(await tell())) return { open: [], foreignFees: trades.foreignFees };
+  const isAsked = (trade: ClosedTrade) =>
+    (closedBy === undefined || trade.closedBy === closedBy) &&
+    (strategy === undefined || trade.strategy === strategy);
+  const closed: ClosedTrade[] = [];
+  const open: RoundTrip[] = [];
+  const foreign: ForeignFee[] = [];
+  const accounts = await askedAccounts(lists, user, filter);
+  for (const accountId of accounts) {
+    const counted = await keptTrades.read(lists, { user, accountId, simulation });
+    for (const trade of counted.closed) {
+      if (!isOf(trade) || (from !== undefined && trade.closedAt < from)) continue;
+      // Closed after the time that is asked for: in it they were open.
+      if (to !== undefined && trade.closedAt > to) open.push(trade);
+      else if (isAsked(trade)) closed.push(trade);
+    }
+    open.push(...counted.open.filter(isOf));
+    foreign.push(...counted.foreign.filter(({ at }) => isWithin(at, filter)));
   }
-  const open = trades.close().filter(isOf);
-  await tell();
-  return { open: [...later, ...open], foreignFees: trades.foreignFees };
+  if (accounts.length > 1)
+    closed.sort((a, b) => (a.closedAt < b.closedAt ? -1 : a.closedAt > b.closedAt ? 1 : 0));
+  return { closed, open, foreign };
+}
+
+/** Deleted ones too. */
+async function askedAccounts(
+  lists: Reads,
+  user: UserId,
+  { accountId, simulation, realMoney }: TradesFilter,
+): Promise<readonly AccountId[]> {
+  const all = accountId === undefined ? await accountIdsOf(lists, user) : [accountId];
+  if (realMoney === undefined) return all;
+  const live = simulation ? NONE : await realMoneyOf(lists, user);
+  return all.filter((id) => live.has(id) === realMoney);
 }
 
 const accountOf = ({ accountId }: RoundTrip): AccountId => accountId;
-const openerOf = ({ openedBy: [first] }: RoundTrip): OrderId => first as OrderId;
-
-async function withStrategies<Trade extends RoundTrip>(
-  lists: Reads,
-  trades: readonly Trade[],
-): Promise<(Trade & Pick<ClosedTrade, 'strategy'>)[]> {
-  const ids = await alertIdsOf(lists, trades.map(openerOf));
-  return trades.map((trade) => ({ ...trade, strategy: ids.get(openerOf(trade)) ?? null }));
-}
-
-async function ofStrategy(lists: Reads, name: string, trades: readonly Closed[]): Promise<Closed[]> {
-  return (await withStrategies(lists, trades)).filter(({ strategy }) => strategy === name);
-}
 
 /** Of each end; a trade that was built up in more has them in its story. */
 const MOST_IDS = 50;

@@ -189,6 +189,14 @@ export async function realMoneyAmong(db: Reads, ids: Iterable<AccountId>): Promi
   return realMoneyWhere(db, join([sql`id in (`, join(each, ', '), sql`)`], ''));
 }
 
+/** Of one user, deleted ones too, in the order of their making. */
+export async function accountIdsOf(db: Reads, user: UserId): Promise<AccountId[]> {
+  const rows = await db.all<Pick<AccountRow, 'id'>>(
+    sql`select id from trading_accounts where user_id = ${user} order by created_at, id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Of one user, deleted ones too. */
 export const realMoneyOf = (db: Reads, user: UserId): Promise<ReadonlySet<AccountId>> =>
   realMoneyWhere(db, sql`user_id = ${user}`);

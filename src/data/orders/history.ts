@@ -19,12 +19,15 @@ import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db
 import { inSteps } from '../engine/steps.ts';
 
 const STEP = 100;
+/** Of which hardly anything is read. */
+const VERSIONS = 500;
 /** Longer than a list, which shows one page: this reads all of them, a few milliseconds at a time. */
 const MOST_MS = 10_000;
 
 /** An order, and one of its legs; nulls where it has none. */
 interface Row {
   readonly order_id: OrderId;
+  readonly version: number;
   readonly submitted_at: Timestamp;
   readonly trading_account_id: AccountId;
   readonly broker_name: BrokerName;
@@ -49,18 +52,63 @@ interface Row {
   readonly filled_at: Timestamp | null;
 }
 
+/** In the order of submission. */
+export type Place = Pick<Order, 'id' | 'submittedAt'>;
+
+/** `stands`: another one where anything about the order has changed. */
+export type HistoryOrder = CountedOrder & { readonly stands: string };
+
+/** `after`: not from the first one on, but behind that one. */
 export async function* ordersFromTheFirst(
   db: Reads,
   user: UserId,
-  { accountId, simulation, to }: { accountId?: AccountId; simulation: boolean; to?: Timestamp },
-): AsyncGenerator<readonly CountedOrder[]> {
+  {
+    accountId,
+    simulation,
+    to,
+    after,
+  }: { accountId?: AccountId; simulation: boolean; to?: Timestamp; after?: Place | null },
+): AsyncGenerator<readonly HistoryOrder[]> {
   const conditions = [
     sql`user_id = ${user}`,
     ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
     ...(to === undefined ? [] : [sql`submitted_at <= ${to}`]),
+    ...(after ? [beyond(after, true)] : []),
   ];
   for await (const orders of steps(db, conditions, 'onwards'))
     yield orders.filter((order) => order.simulation === simulation);
+}
+
+interface VersionRow extends Pick<Row, 'order_id' | 'submitted_at' | 'version' | 'simulation'> {}
+
+/** Of how the orders up to there stand, and nothing else of them. */
+export async function* versionsUpTo(
+  db: Reads,
+  {
+    user,
+    accountId,
+    simulation,
+  }: { readonly user: UserId; readonly accountId: AccountId; readonly simulation: boolean },
+  last: Place | null,
+): AsyncGenerator<readonly string[]> {
+  if (last === null) return;
+  const read = (before: VersionRow | undefined) =>
+    db.all<VersionRow>(
+      join(
+        [
+          sql`select order_id, submitted_at, version, simulation from order_history
+              where user_id = ${user} and trading_account_id = ${accountId}
+                and (submitted_at, order_id) <= (${last.submittedAt}, ${last.id})`,
+          ...(before ? [sql`and`, beyond(placeOf(before), true)] : []),
+          sql`order by submitted_at, order_id limit ${VERSIONS}`,
+        ],
+        ' ',
+      ),
+    );
+  for await (const rows of inSteps<readonly VersionRow[]>((step) => read(step?.at(-1)))) {
+    yield rows.filter((row) => Boolean(row.simulation) === simulation).map(standsOf);
+    if (rows.length < VERSIONS) return;
+  }
 }
 
 export const ordersSince = (
@@ -92,19 +140,19 @@ async function* steps(
   db: Reads,
   conditions: readonly Statement[],
   direction: 'onwards' | 'back',
-): AsyncGenerator<readonly DayOrder[]> {
+): AsyncGenerator<readonly (DayOrder & HistoryOrder)[]> {
   const begun = performance.now();
   const isOnwards = direction === 'onwards';
   const order = isOnwards
     ? sql`order by submitted_at, order_id`
     : sql`order by submitted_at desc, order_id desc`;
   const read = (last: Row | null) => {
-    const place: Statement[] = last === null ? [] : [beyond(last, isOnwards)];
+    const place: Statement[] = last === null ? [] : [beyond(placeOf(last), isOnwards)];
     // The mode is looked at afterwards: a step is over so many orders, whichever of them fit.
     return db.all<Row>(
       join(
         [
-          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
+          sql`select o.order_id, o.version, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
                 o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
@@ -127,13 +175,22 @@ async function* steps(
   }
 }
 
-const beyond = ({ submitted_at, order_id }: Row, isOnwards: boolean): Statement =>
-  isOnwards
-    ? sql`(submitted_at, order_id) > (${submitted_at}, ${order_id})`
-    : sql`(submitted_at, order_id) < (${submitted_at}, ${order_id})`;
+const placeOf = ({ order_id, submitted_at }: Pick<Row, 'order_id' | 'submitted_at'>): Place => ({
+  id: order_id,
+  submittedAt: submitted_at,
+});
 
-const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
+const beyond = ({ submittedAt, id }: Place, isOnwards: boolean): Statement =>
+  isOnwards
+    ? sql`(submitted_at, order_id) > (${submittedAt}, ${id})`
+    : sql`(submitted_at, order_id) < (${submittedAt}, ${id})`;
+
+const standsOf = ({ order_id, version }: Pick<Row, 'order_id' | 'version'>): string =>
+  `${order_id} ${version}`;
+
+const toCounted = (order: Row, rows: readonly Row[]): DayOrder & HistoryOrder => ({
   id: order.order_id,
+  stands: standsOf(order),
   accountId: order.trading_account_id,
   brokerName: order.broker_name,
   source: order.source,

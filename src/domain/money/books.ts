@@ -66,10 +66,16 @@ export interface Booked extends Pick<Fill, 'at' | 'order' | 'leg' | 'price'> {
   readonly realised: Decimal;
 }
 
-export function openBooks(onBooked: (booked: Booked) => void) {
-  const books = new Map<string, { readonly holding: Holding; readonly filledAt: Timestamp }>();
+/** Where the books stand: others can go on from there. */
+export interface BooksSoFar {
+  readonly books: ReadonlyMap<string, { readonly holding: Holding; readonly filledAt: Timestamp }>;
+  readonly waiting: readonly Fill[];
+}
+
+export function openBooks(onBooked: (booked: Booked) => void, begun?: BooksSoFar) {
+  const books = new Map(begun?.books);
   /** In the order of filling; an order that is yet to come was filled no earlier than it was submitted. */
-  const waiting: Fill[] = [];
+  const waiting: Fill[] = [...(begun?.waiting ?? [])];
 
   function book({ at, order, leg, quantity, price, isFirst }: Fill): void {
     const key = bookOf(order, leg);
@@ -108,6 +114,7 @@ export function openBooks(onBooked: (booked: Booked) => void) {
         waiting.splice(later + 1, 0, fill);
       }
     },
+    soFar: (): BooksSoFar => ({ books: new Map(books), waiting: [...waiting] }),
     /** Books what still waits: after it, all that was taken is booked. */
     close: () => bookBefore(null),
   };

@@ -9,7 +9,7 @@ import type { Side } from '../orders/order.ts';
 import { EXIT_REASONS } from '../protection/protection.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { share } from './average-cost.ts';
-import { type Booked, type CountedOrder, openBooks, worthOf } from './books.ts';
+import { type Booked, type BooksSoFar, type CountedOrder, openBooks, worthOf } from './books.ts';
 import { currencyOf, type Range } from './performance.ts';
 
 export const CLOSED_BY = [
@@ -73,39 +73,46 @@ export interface RoundTrip {
   readonly closedElsewhere: Decimal;
   readonly openedBy: readonly OrderId[];
   readonly exits: readonly OrderId[];
-  /** Of its profit: what was earned before the range, and in it. */
-  readonly earned: { readonly before: Decimal; readonly within: Decimal };
+  /** In the order of filling. */
+  readonly parts: readonly TradePart[];
+}
+
+/** What a fill of ours paid to close what somebody else had opened. */
+export interface ForeignFee {
+  readonly at: Timestamp;
+  readonly currency: string;
+  readonly fee: Decimal;
 }
 
 export interface TradesListener {
-  onClosed(trade: RoundTrip): void;
-  /** In the order of filling. */
-  onPart?(id: string, part: TradePart): void;
+  onClosed(trade: RoundTrip & { readonly closedAt: Timestamp }): void;
+  onForeign?(fee: ForeignFee): void;
+}
+
+/** Where a count stands: another one can go on from there, and from there again. */
+export interface TradesSoFar {
+  readonly books: BooksSoFar;
+  readonly open: ReadonlyMap<string, Ledger>;
 }
 
 /** Of orders of one mode, in the order of their submission. Trades are told as they were closed. */
-export function openTrades({ onClosed, onPart }: TradesListener, { from, to }: Range = {}) {
-  const open = new Map<string, Ledger>();
-  /** What our fills paid to close what others had opened, in the range. */
-  const foreign = new Map<string, Decimal>();
-
-  const whenOf = (at: Timestamp): When =>
-    from !== undefined && at < from ? 'before' : to !== undefined && at > to ? 'after' : 'within';
+export function openTrades({ onClosed, onForeign }: TradesListener, begun?: TradesSoFar) {
+  const open = copyOf(begun?.open ?? new Map<string, Ledger>());
 
   function end(book: string, ledger: Ledger, at: Timestamp, closedBy: ClosedBy): void {
     open.delete(book);
-    onClosed(ledger.told(at, closedBy));
+    onClosed({ ...roundTripOf(ledger, at, closedBy), closedAt: at });
   }
 
   /** What was closed by somebody else since our last fill. */
   function loseTo({ book, at, held, ours }: Booked): void {
     const ledger = open.get(book);
     if (!ledger || held.quantity === ours.quantity) return;
-    const lost = absolute(subtract(held.quantity, ours.quantity));
-    ledger.lose(lost);
-    onPart?.(ledger.id, {
-      ...{ at, orderId: null, quantity: lost, price: null, asked: null, fee: null, slippage: null },
-      ...{ side: sign(held.quantity) > 0 ? 'sell' : 'buy', position: ours.quantity, profit: null },
+    ledger.parts.push({
+      ...{ at, orderId: null, price: null, asked: null, fee: null, slippage: null, profit: null },
+      quantity: absolute(subtract(held.quantity, ours.quantity)),
+      side: sign(held.quantity) > 0 ? 'sell' : 'buy',
+      position: ours.quantity,
       closedBy: 'closed_elsewhere',
     });
     if (ours.quantity === ZERO) end(book, ledger, at, 'closed_elsewhere');
@@ -116,48 +123,55 @@ export function openTrades({ onClosed, onPart }: TradesListener, { from, to }: R
     const { at, order, leg, price, book, ours, holding, realised } = booked;
     const { closing, opening } = partsOf(booked);
     const fees = feesOf(leg.fee, leg.fillQuantity ?? ZERO, { closing, opening });
-    const when = whenOf(at);
     const asked = askedOf(booked);
-    const part = (id: string, what: Pick<TradePart, 'quantity' | 'fee' | 'position' | 'closedBy'>) => {
+    const part = (what: Pick<TradePart, 'quantity' | 'fee' | 'position' | 'closedBy'>): TradePart => {
       const earned = what.closedBy === null ? ZERO : realised;
       const slippage = asked && missedOf(what.quantity, price, asked, leg);
       const profit = subtract(earned, what.fee ?? ZERO);
-      onPart?.(id, { at, orderId: order.id, side: leg.side, price, asked, slippage, profit, ...what });
-      return { price, slippage, profit, order: order.id, fee: what.fee, quantity: what.quantity, when };
+      return { at, orderId: order.id, side: leg.side, price, asked, slippage, profit, ...what };
     };
 
     const closed = closing === ZERO ? undefined : open.get(book);
     if (closed) {
       const position = opening === ZERO ? holding.quantity : ZERO;
       const closedBy = closerOf(booked, opening);
-      closed.close(part(closed.id, { quantity: closing, fee: fees.closing, position, closedBy }));
+      closed.parts.push(part({ quantity: closing, fee: fees.closing, position, closedBy }));
       if (closing === absolute(ours.quantity)) end(book, closed, at, closedBy);
     }
     if (opening !== ZERO) {
-      const ledger = open.get(book) ?? openLedger(tradeId(booked), booked);
+      const ledger = open.get(book) ?? ledgerOf(booked);
       open.set(book, ledger);
       const position = holding.quantity;
-      ledger.open(part(ledger.id, { quantity: opening, fee: fees.opening, position, closedBy: null }));
+      ledger.parts.push(part({ quantity: opening, fee: fees.opening, position, closedBy: null }));
     }
-    if (fees.foreign !== ZERO && when === 'within') {
-      const currency = currencyOf(order);
-      foreign.set(currency, add(foreign.get(currency) ?? ZERO, fees.foreign));
-    }
+    if (fees.foreign !== ZERO) onForeign?.({ at, currency: currencyOf(order), fee: fees.foreign });
   }
 
-  const books = openBooks(take);
+  const books = openBooks(take, begun?.books);
   return {
     take: (order: CountedOrder) => books.take(order),
+    soFar: (): TradesSoFar => ({ books: books.soFar(), open: copyOf(open) }),
     /** After all were taken: those that are open still. */
     close(): RoundTrip[] {
       books.close();
-      return [...open.values()].map((ledger) => ledger.told(null, null));
+      return [...open.values()].map((ledger) => roundTripOf(ledger, null, null));
     },
-    foreignFees: (currency: string): Decimal => foreign.get(currency) ?? ZERO,
   };
 }
 
-type When = 'before' | 'within' | 'after';
+export const isWithin = (at: Timestamp, { from, to }: Range): boolean =>
+  (from === undefined || at >= from) && (to === undefined || at <= to);
+
+/** Of a trade's profit: what was earned before the range, and in it. */
+export function earnedIn({ parts }: RoundTrip, range: Range): { before: Decimal; within: Decimal } {
+  const sum = (some: readonly TradePart[]) =>
+    some.reduce<Decimal>((total, { profit }) => add(total, profit ?? ZERO), ZERO);
+  const { from } = range;
+  return {
+    before: from === undefined ? ZERO : sum(parts.filter(({ at }) => at < from)),
+    within: sum(parts.filter(({ at }) => isWithin(at, range))),
+  };
+}
 
 /** Not signed: how much of ours it closes, and how much it opens. */
 function partsOf({ ours, quantity }: Booked): { closing: Decimal; opening: Decimal } {
@@ -210,60 +224,56 @@ function tradeId({ order: { id, legs }, leg }: Booked): string {
   return place === legs.length - 1 ? id : `${id}.${place + 1}`;
 }
 
-interface Entry {
-  readonly quantity: Decimal;
-  readonly price: Decimal;
-  readonly fee: Decimal | null;
-  readonly slippage: Decimal | null;
-  readonly profit: Decimal;
-  readonly order: OrderId;
-  readonly when: When;
+/** What is known of a trade from its beginning, and what became of it so far. */
+interface Ledger
+  extends Pick<RoundTrip, 'id' | 'accountId' | 'brokerName' | 'currency' | 'symbol' | 'side' | 'openedAt'> {
+  readonly parts: TradePart[];
 }
 
-type Ledger = ReturnType<typeof openLedger>;
+/** Each can be written in without the other. */
+const copyOf = (ledgers: ReadonlyMap<string, Ledger>): Map<string, Ledger> =>
+  new Map([...ledgers].map(([book, ledger]) => [book, { ...ledger, parts: [...ledger.parts] }]));
 
-/** What an open trade has come to so far. */
-function openLedger(id: string, { at, order, quantity }: Booked) {
-  const entered = { quantity: ZERO, value: ZERO };
-  const left = { quantity: ZERO, value: ZERO };
-  const [openedBy, exits] = [new Set<OrderId>(), new Set<OrderId>()];
-  const earned = { before: ZERO, within: ZERO, after: ZERO };
-  let [fees, closedElsewhere, feesUnknown] = [ZERO, ZERO, 0];
-  let slippage: Decimal | null = null;
-
-  function note(entry: Entry, side: typeof entered, orders: Set<OrderId>): void {
-    side.quantity = add(side.quantity, entry.quantity);
-    side.value = add(side.value, multiply(entry.quantity, entry.price));
-    orders.add(entry.order);
-    earned[entry.when] = add(earned[entry.when], entry.profit);
-    if (entry.fee === null) feesUnknown++;
-    else fees = add(fees, entry.fee);
-    if (entry.slippage !== null) slippage = add(slippage ?? ZERO, entry.slippage);
-  }
-
+function ledgerOf(booked: Booked): Ledger {
+  const { at, order, quantity } = booked;
   return {
-    id,
-    open: (entry: Entry) => note(entry, entered, openedBy),
-    close: (entry: Entry) => note(entry, left, exits),
-    lose(lost: Decimal): void {
-      closedElsewhere = add(closedElsewhere, lost);
-    },
-    told: (closedAt: Timestamp | null, closedBy: ClosedBy | null): RoundTrip => ({
-      id,
-      accountId: order.accountId,
-      brokerName: order.brokerName,
-      currency: currencyOf(order),
-      symbol: canonicalSymbol(order.brokerName, order.symbol),
-      side: sign(quantity) > 0 ? 'long' : 'short',
-      openedAt: at,
-      ...{ closedAt, closedBy, fees, feesUnknown, slippage, closedElsewhere },
-      quantity: entered.quantity,
-      entryPrice: average(entered.value, entered.quantity),
-      exitPrice: left.quantity === ZERO ? null : average(left.value, left.quantity),
-      profit: add(add(earned.before, earned.within), earned.after),
-      openedBy: [...openedBy],
-      exits: [...exits],
-      earned: { before: earned.before, within: earned.within },
-    }),
+    id: tradeId(booked),
+    accountId: order.accountId,
+    brokerName: order.brokerName,
+    currency: currencyOf(order),
+    symbol: canonicalSymbol(order.brokerName, order.symbol),
+    side: sign(quantity) > 0 ? 'long' : 'short',
+    openedAt: at,
+    parts: [],
+  };
+}
+
+function roundTripOf(ledger: Ledger, closedAt: Timestamp | null, closedBy: ClosedBy | null): RoundTrip {
+  const entered = { quantity: ZERO, value: ZERO, orders: new Set<OrderId>() };
+  const left = { quantity: ZERO, value: ZERO, orders: new Set<OrderId>() };
+  let [profit, fees, closedElsewhere, feesUnknown] = [ZERO, ZERO, ZERO, 0];
+  let slippage: Decimal | null = null;
+  for (const part of ledger.parts) {
+    if (part.orderId === null || part.price === null) {
+      closedElsewhere = add(closedElsewhere, part.quantity);
+      continue;
+    }
+    const end = part.closedBy === null ? entered : left;
+    end.quantity = add(end.quantity, part.quantity);
+    end.value = add(end.value, multiply(part.quantity, part.price));
+    end.orders.add(part.orderId);
+    profit = add(profit, part.profit ?? ZERO);
+    if (part.fee === null) feesUnknown++;
+    else fees = add(fees, part.fee);
+    if (part.slippage !== null) slippage = add(slippage ?? ZERO, part.slippage);
+  }
+  return {
+    ...ledger,
+    ...{ closedAt, closedBy, profit, fees, feesUnknown, slippage, closedElsewhere },
+    quantity: entered.quantity,
+    entryPrice: average(entered.value, entered.quantity),
+    exitPrice: left.quantity === ZERO ? null : average(left.value, left.quantity),
+    openedBy: [...entered.orders],
+    exits: [...left.orders],
   };
 }

@@ -22,7 +22,7 @@ export interface TradesRoutes {
   readonly trade: Reader<[user: UserId, id: string], object>;
 }
 
-/** Each page of a CSV counts all orders anew, so that it has many rows. */
+/** Each page of a CSV looks through all trades anew, so that it has many rows. */
 const ROWS_AT_ONCE = 2_000;
 
 const COUNTED =

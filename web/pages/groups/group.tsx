@@ -38,7 +38,8 @@ export function GroupView({ group, accounts }: GroupViewProps) {
   const secret = useSecret(group);
   const takes = group.members.filter(({ enabled }) => enabled).length;
   const out = group.members.length - takes;
-  const last = data?.items[0];
+  // Not read yet is another thing than none.
+  const last = data && (data.items[0] ?? null);
   const rest = [
     ...(out > 0 ? [`${figure(out)} more ${out === 1 ? 'is' : 'are'} left out`] : []),
     ...(group.enabled ? [] : ['entries are refused, exits pass']),
@@ -67,7 +68,7 @@ export function GroupView({ group, accounts }: GroupViewProps) {
                 </Link>
               </span>
             ) : (
-              <span>no signal yet</span>
+              last === null && <span>no signal yet</span>
             )}
             <span>exits pass, also while it is disabled</span>
             <Enabling group={group} />

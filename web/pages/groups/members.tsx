@@ -57,8 +57,8 @@ function readDraft({ id, factor, symbols, enabled }: Draft): Member | string {
 interface MembersProps {
   readonly group: Group;
   readonly accounts: readonly Account[];
-  /** What it was sent last: what the same would do now is shown. */
-  readonly last: Signal | undefined;
+  /** What it was sent last: what the same would do now is shown. null: nothing yet; undefined: it is being read. */
+  readonly last: Signal | null | undefined;
 }
 
 export function Members({ group, accounts, last }: MembersProps) {
@@ -71,7 +71,7 @@ export function Members({ group, accounts, last }: MembersProps) {
   const isNew = JSON.stringify(shown) !== JSON.stringify(stored);
   const others = accounts.filter(({ id }) => !shown.some((each) => each.id === id));
   const would = useWould(group, last);
-  const head = would.said ? `A signal “${would.said}” would now` : 'What a signal would do now';
+  const head = would.said ? `What “${would.said}” would do now` : 'What a signal would do now';
   const set = (id: string, what: Partial<Draft>) =>
     setDrafts(shown.map((each) => (each.id === id ? { ...each, ...what } : each)));
   const save = () =>
@@ -232,8 +232,8 @@ interface Would {
 }
 
 /** From the check: as the last signal, sent again now. Nothing is sent. */
-function useWould(group: Group, last: Signal | undefined): Would {
-  const { data: signal } = useQuery({ ...signalOf(last?.id ?? ''), enabled: last !== undefined });
+function useWould(group: Group, last: Signal | null | undefined): Would {
+  const { data: signal } = useQuery({ ...signalOf(last?.id ?? ''), enabled: Boolean(last) });
   const message = signal?.symbol ? messageAgain(signal, new Date()) : null;
   const { data, isPending } = useQuery({
     queryKey: ['groups', 'would', group.id, group.members, last?.id ?? null],
@@ -252,12 +252,13 @@ function useWould(group: Group, last: Signal | undefined): Would {
     said: signal && message !== null ? saidInWords(signal) : null,
     of({ id, enabled }) {
       if (!enabled) return 'nothing, exits neither';
-      if (!last) return 'its first signal is yet to come';
+      if (last === undefined) return '…';
+      if (last === null) return 'its first signal is yet to come';
       if (signal && message === null) return 'its next signal is yet to come';
       const member = data?.members?.find(({ trading_account_id }) => trading_account_id === id);
       if (!member) return isPending ? '…' : 'save it to see';
-      if (member.error) return `be refused: ${member.error.detail}`;
-      return member.plan?.error?.message ?? member.plan?.text ?? 'trade nothing';
+      if (member.error) return `Refused: ${member.error.detail}`;
+      return member.plan?.error?.message ?? member.plan?.text ?? 'nothing';
     },
   };
 }

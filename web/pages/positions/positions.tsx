@@ -233,7 +233,7 @@ function Facts({ books, resting, without: { missing, unasked } }: FactsProps): R
           <When at={new Date(Math.min(...readAt)).toISOString()} relative />
         </b>
       </span>
-      <Stops books={books} />
+      <Stops books={counts} />
       {resting > 0 && (
         <span>
           <b>{resting}</b> {resting === 1 ? 'entry rests' : 'entries rest'}

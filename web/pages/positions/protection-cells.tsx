@@ -1,6 +1,7 @@
 // The stop and the targets of a position, each with its distance from the last price and its money.
 
 import { useQuery } from '@tanstack/react-query';
+import { Fragment } from 'react';
 import { instrumentOf } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
@@ -81,7 +82,7 @@ function Stop({ book, position, protection }: CellProps & { readonly protection:
         <Mark name={isSure ? 'stands' : 'armed'} className={styles.foot ?? ''} />
         {stop !== null && figure(stop)}
       </span>
-      <small>{[far, won].filter(Boolean).join(', ')}</small>
+      <Parts of={[far, won]} />
       {isSure ? (
         <Kept protection={protection} isEven={risk === 0 && protection.break_even === null} />
       ) : (
@@ -106,6 +107,20 @@ const SHORT: Readonly<Record<Protection['state'], string>> = {
   left: 'left: nobody looks after it',
   ended: 'ended',
 };
+
+/** In a line, or more: a figure and its unit stay together. */
+function Parts({ of }: { readonly of: readonly (string | null)[] }) {
+  const parts = of.filter((part) => part !== null);
+  return (
+    <small>
+      {parts.map((part, index) => (
+        <Fragment key={part}>
+          <span className={styles.part}>{index < parts.length - 1 ? `${part},` : part}</span>{' '}
+        </Fragment>
+      ))}
+    </small>
+  );
+}
 
 const NoneFor = ({ since }: { readonly since: string }) =>
   `none for ${spanInWords(useNow() - Date.parse(since))}`;
@@ -152,23 +167,20 @@ export function TargetCell({ book, position }: CellProps) {
       {first && (
         <>
           {figure(first.price)}
-          <small>
-            {[
+          <Parts
+            of={[
               all.length > open.length && others.length === 0 ? 'the rest' : shareInWords(first.percent),
               percentFrom(first.price, last),
               money(first),
-            ]
-              .filter(Boolean)
-              .join(', ')}
-          </small>
+            ]}
+          />
         </>
       )}
       {others.map((target) => (
-        <small key={target.price}>
-          {[`${figure(target.price)} ${shareInWords(target.percent)}`, money(target)]
-            .filter(Boolean)
-            .join(', ')}
-        </small>
+        <Parts
+          key={target.price}
+          of={[`${figure(target.price)} ${shareInWords(target.percent)}`, money(target)]}
+        />
       ))}
       {all.map((target, index) =>
         isFilled(target) ? <small key={`filled ${target.price}`}>target {index + 1} filled</small> : null,

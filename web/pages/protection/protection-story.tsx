@@ -9,6 +9,7 @@ import { Side, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { useOver } from '../../parts/over.tsx';
 import { Led, Page, Section, Skeleton } from '../../parts/page.tsx';
+import { Path } from '../../parts/path.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { ProtectionNow, StateOf } from '../../parts/protection/now.tsx';
 import { Resume } from '../../parts/protection/resume.tsx';
@@ -30,9 +31,12 @@ export default function ProtectionStory() {
   const { data: protection } = asked;
   if (!protection)
     return (
-      <Page title="Protection" answer={<span className="quiet">What protects a position</span>}>
-        {asked.error ? <ProblemNote fault={asked.error} onAgain={asked.refetch} /> : <Skeleton rows={8} />}
-      </Page>
+      <>
+        <Path to="/positions" name="Positions" />
+        <Page title="Protection" answer={<span className="quiet">What protects a position</span>}>
+          {asked.error ? <ProblemNote fault={asked.error} onAgain={asked.refetch} /> : <Skeleton rows={8} />}
+        </Page>
+      </>
     );
   const { symbol, side, state, history, simulation, trading_account_id: accountId } = protection;
   const account = all?.find((one) => one.id === accountId);
@@ -42,73 +46,78 @@ export default function ProtectionStory() {
       ? 'simulated'
       : null;
   return (
-    <Page
-      title={titleOf(protection)}
-      answer={<Answer protection={protection} />}
-      facts={
-        <>
-          <StateOf state={state} />
-          <span>
-            <Side side={side} /> {symbol}
-          </span>
-          <span>
-            {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}{' '}
-            <Unreal word={unreal} />
-          </span>
-          <span>
-            protection <CopyId id={protection.id} />
-          </span>
-        </>
-      }
-    >
-      <div className="columns even">
-        <Section
-          title={state === 'ended' ? 'As it was last' : 'As it stands'}
-          more={
-            state !== 'ended' && (
-              <button
-                type="button"
-                className="link"
-                onClick={() => openProtect({ accountId, symbol, simulation })}
-              >
-                Change it
-              </button>
-            )
-          }
-        >
-          <ProtectionNow protection={protection} />
-          {state === 'left' && <Left id={protection.id} />}
-        </Section>
-        <Led>
-          <table className={`table ${styles.moves}`}>
-            <thead>
-              <tr>
-                <th scope="col">
-                  <h2>Every move</h2>
-                </th>
-                <th scope="col">What</th>
-                <th scope="col" className="num">
-                  Order
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {gathered(history).map((line) => (
-                <tr key={`${line.at} ${line.what} ${line.from} ${line.to}`}>
-                  <td className="quiet">
-                    <When at={line.at} milliseconds />
-                  </td>
-                  <td>{moveInWords(line)}</td>
-                  <td className="num">
-                    <ByOrder line={line} />
-                  </td>
+    <>
+      <Path to="/positions" name="Positions">
+        <span>{symbol}</span>
+      </Path>
+      <Page
+        title={titleOf(protection)}
+        answer={<Answer protection={protection} />}
+        facts={
+          <>
+            <StateOf state={state} />
+            <span>
+              <Side side={side} /> {symbol}
+            </span>
+            <span>
+              {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}{' '}
+              <Unreal word={unreal} />
+            </span>
+            <span>
+              protection <CopyId id={protection.id} />
+            </span>
+          </>
+        }
+      >
+        <div className="columns even">
+          <Section
+            title={state === 'ended' ? 'As it was last' : 'As it stands'}
+            more={
+              state !== 'ended' && (
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => openProtect({ accountId, symbol, simulation })}
+                >
+                  Change it
+                </button>
+              )
+            }
+          >
+            <ProtectionNow protection={protection} />
+            {state === 'left' && <Left id={protection.id} />}
+          </Section>
+          <Led>
+            <table className={`table ${styles.moves}`}>
+              <thead>
+                <tr>
+                  <th scope="col">
+                    <h2>Every move</h2>
+                  </th>
+                  <th scope="col">What</th>
+                  <th scope="col" className="num">
+                    Order
+                  </th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </Led>
-      </div>
-    </Page>
+              </thead>
+              <tbody>
+                {gathered(history).map((line) => (
+                  <tr key={`${line.at} ${line.what} ${line.from} ${line.to}`}>
+                    <td className="quiet">
+                      <When at={line.at} milliseconds />
+                    </td>
+                    <td>{moveInWords(line)}</td>
+                    <td className="num">
+                      <ByOrder line={line} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Led>
+        </div>
+      </Page>
+    </>
   );
 }
 

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
 import { Section } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
+import styles from './broker-words.module.css';
 import { aroundOrder, useCurrency } from './queries.ts';
 import { brokerWords } from './said.ts';
-import styles from './story.module.css';
 
 export function BrokerWords({ order }: { readonly order: Schemas['OrderRecord'] }) {
   const { data: around } = useQuery(aroundOrder(order.order_id));

@@ -5,8 +5,8 @@ import { CHECK_NAMES } from '../../parts/check-names.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
+import styles from './checks.module.css';
 import type { SignalRecord } from './headline.ts';
-import styles from './story.module.css';
 
 type Verdict = Schemas['CheckVerdict'];
 type Guard = Schemas['GuardVerdict'];
@@ -14,7 +14,7 @@ type Guard = Schemas['GuardVerdict'];
 /** What a passed check says. The API keeps no figures of it. */
 const PASSED: Readonly<Record<Verdict['check'], string>> = {
   size: 'small enough',
-  token: 'of this account',
+  token: 'known',
   user: 'active',
   rate: 'within the limit',
   ip: 'allowed',

@@ -2,8 +2,8 @@
 
 import type { ReactNode } from 'react';
 import { figure } from '../../parts/numbers.ts';
+import styles from './fall.module.css';
 import { ticksOf, type Whose } from './steps.ts';
-import styles from './story.module.css';
 
 /** Where zero stands, in percent of the bars' column, with and without a time before it. */
 export const ZERO_AFTER = 10.5;

@@ -14,6 +14,7 @@ import { Mark } from '../../parts/marks.tsx';
 import { figure, signed, unrealOf } from '../../parts/numbers.ts';
 import { useOver } from '../../parts/over.tsx';
 import { Section, useTitle } from '../../parts/page.tsx';
+import { Path } from '../../parts/path.tsx';
 import { isResting, whereInWords } from '../../parts/resting/words.ts';
 import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
@@ -61,15 +62,10 @@ export function GroupStory({ signal }: { readonly signal: SignalRecord }) {
   const ends = stories.flatMap(({ order }) => order?.trace.answered ?? []);
   return (
     <article className={storyStyles.story}>
-      <nav className={storyStyles.path} aria-label="Where this is">
-        {group ? (
-          <Link to={`/groups/${group.id}` as never}>{group.name}</Link>
-        ) : (
-          <Link to={'/signals' as never}>Signals</Link>
-        )}
+      <Path to={group ? `/groups/${group.id}` : '/signals'} name={group?.name ?? 'Signals'}>
         <span>{clockTime(date, true)}</span>
         <Neighbours of={{ signal, order: null }} />
-      </nav>
+      </Path>
       <header className={`top ${storyStyles.top}`}>
         <h1 className="answer">
           {headline.lead}

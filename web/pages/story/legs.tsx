@@ -6,9 +6,9 @@ import { Figure, Side } from '../../parts/figures.tsx';
 import { Status } from '../../parts/marks.tsx';
 import { figure, signed } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import styles from './legs.module.css';
 import { useCurrency } from './queries.ts';
 import { amountInWords } from './said.ts';
-import styles from './story.module.css';
 import { legSlippage, shareOf, togetherOf } from './sums.ts';
 
 type Order = Schemas['OrderRecord'];

@@ -7,8 +7,8 @@ import { Held } from '../../parts/figures.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import type { SignalRecord } from './headline.ts';
+import styles from './message.module.css';
 import { type Member, meaningOf, membersOf } from './message.ts';
-import styles from './story.module.css';
 
 interface MessageProps {
   readonly signal: SignalRecord;
@@ -41,7 +41,7 @@ export function Message({ signal, order, account, instrument }: MessageProps) {
         )
       }
     >
-      {members && <h3 className={styles.then}>What we understood</h3>}
+      {members && <h3 className={styles.then}>Understood as</h3>}
       {members ? (
         <div className={styles.lines}>
           {members.map((member, index) => (

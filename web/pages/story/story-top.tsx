@@ -9,6 +9,7 @@ import { Unreal } from '../../parts/figures.tsx';
 import { waitedInBackup } from '../../parts/happened.ts';
 import { useKeys } from '../../parts/keys.tsx';
 import { figure, unrealOf } from '../../parts/numbers.ts';
+import { Path } from '../../parts/path.tsx';
 import { isResting } from '../../parts/resting/words.ts';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
@@ -56,11 +57,10 @@ export function StoryTop({ of: { signal, order }, headline, account, sentAs }: S
   const ms = order?.trace.answered ?? signal?.total_ms ?? null;
   return (
     <>
-      <nav className={styles.path} aria-label="Where this is">
-        <Link to={'/signals' as never}>Signals</Link>
+      <Path to="/signals" name="Signals">
         <span>{clockTime(date, true)}</span>
         <Neighbours of={{ signal, order } as StoryOf} />
-      </nav>
+      </Path>
       <header className={`top ${styles.top} ${unreal ? 'hatched' : ''}`}>
         <h1 className="answer">
           <span className={headline.isRisk ? 'risk' : undefined}>{headline.lead}</span>

@@ -14,6 +14,7 @@ import { Picture } from './picture.tsx';
 import { instrumentOf } from './queries.ts';
 import styles from './story.module.css';
 import { type StoryOf, StoryTop } from './story-top.tsx';
+import tiesStyles from './ties.module.css';
 import { Ties } from './ties.tsx';
 import { Unknown } from './unknown.tsx';
 import { WaitsFor } from './waits-for.tsx';
@@ -60,7 +61,7 @@ export function Story({ signal, order }: StoryOf) {
       {order && <Picture order={order} />}
       {isUnknown ? message : null}
       <div className="columns even">
-        <div className={styles.ties}>
+        <div className={tiesStyles.ties}>
           {order && <BrokerWords order={order} />}
           {signal && <Curl signal={signal} account={account} />}
         </div>

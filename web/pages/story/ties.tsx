@@ -10,7 +10,7 @@ import { Section } from '../../parts/page.tsx';
 import { sizeInWords } from '../../parts/sizes.ts';
 import { When } from '../../parts/when.tsx';
 import { aroundOrder, auditOf } from './queries.ts';
-import styles from './story.module.css';
+import styles from './ties.module.css';
 
 type Order = Schemas['OrderRecord'];
 

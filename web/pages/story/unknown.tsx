@@ -12,7 +12,8 @@ import { counted, figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
 import { aroundOrder } from './queries.ts';
-import styles from './story.module.css';
+import storyStyles from './story.module.css';
+import styles from './unknown.module.css';
 
 type Order = Schemas['OrderRecord'];
 
@@ -88,7 +89,7 @@ function Meaning({ order }: { readonly order: Order }) {
   const open = legs.find(({ status }) => status === 'unknown');
   if (!open)
     return (
-      <p className={styles.aside}>
+      <p className={storyStyles.aside}>
         The next signal reads the position at the broker first, whatever became of this one.
       </p>
     );

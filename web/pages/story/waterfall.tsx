@@ -4,10 +4,10 @@ import type { Schemas } from '../../api/client.ts';
 import { Held } from '../../parts/figures.tsx';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { clockTime } from '../../parts/when.tsx';
+import styles from './fall.module.css';
 import { Fall, FallRow, type Place, placeUpTo, Swatch, seconds, ZERO_AFTER } from './fall.tsx';
 import { type SignalRecord, understoodOf } from './headline.ts';
 import { fallOf, type Step, type Whose } from './steps.ts';
-import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];
 

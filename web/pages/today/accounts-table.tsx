@@ -9,7 +9,9 @@ import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import { exposureOf } from '../../parts/protection/exposure.ts';
 import { ResumeDialog } from '../../parts/resume-dialog.tsx';
+import { sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
@@ -40,6 +42,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
           <col className={styles.colRug} />
           <col className={styles.colLast} />
           <col className={styles.colSync} />
+          <col className={styles.colRisk} />
           <col className={styles.colOrders} />
           <col className={styles.colOpen} />
           <col className={styles.colSpark} />
@@ -55,8 +58,13 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
             <th scope="col" className={styles.rugHead}>
               Signals today
             </th>
-            <th scope="col">Last signal</th>
+            <th scope="col" className={styles.last}>
+              Last signal
+            </th>
             <th scope="col">In sync</th>
+            <th scope="col" className="num">
+              At risk
+            </th>
             <th scope="col" className={`num ${styles.orders}`}>
               Orders today
             </th>
@@ -93,7 +101,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
                 ))}
               </span>
             </td>
-            <td colSpan={2} />
+            <td colSpan={3} />
             <td
               className="num"
               title={`Real orders on ${limit.day}, a UTC day, and how many the plan allows`}
@@ -102,7 +110,9 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
                 ? figure(limit.orders_today)
                 : `${figure(limit.orders_today)} of ${figure(limit.daily_orders)}`}
             </td>
-            <td colSpan={3} />
+            <td />
+            <td className={styles.spark} />
+            <td />
           </tr>
         </tfoot>
       </table>
@@ -137,6 +147,15 @@ function AccountRow({ account, areTermsAccepted, drift, onResume, day }: Account
             </>
           )}
         </small>
+        <small className={styles.lastBelow}>
+          {last_signal_at ? (
+            <>
+              signal <When at={last_signal_at} relative />
+            </>
+          ) : (
+            'no signal yet'
+          )}
+        </small>
       </th>
       <td className={styles.broker}>
         <BrokerState account={account} now={day.now} />
@@ -152,6 +171,9 @@ function AccountRow({ account, areTermsAccepted, drift, onResume, day }: Account
       </td>
       <td className={styles.sync} data-head="in sync">
         <InSync positions={account.positions} drift={drift} />
+      </td>
+      <td className={`num ${styles.risk}`} data-head="at risk">
+        <AtRisk account={account} />
       </td>
       <td className={`num ${styles.orders}`} title={simulatedToo(account)}>
         {figure(account.orders_today)}
@@ -236,10 +258,41 @@ function InSync({
   );
 }
 
+/** What the broker shows now; undefined: it is asked, null: it is not known. */
+function useShown({ id, credentials }: AccountToday) {
+  const isAsked = credentials === 'verified';
+  const { data, isPending, isError } = useQuery({ ...positions(id), enabled: isAsked });
+  if (isAsked && isPending && !isError) return undefined;
+  return isError || !data ? null : data.items;
+}
+
+/** It comes a moment after the page; a word that is gone at once would only flicker. */
+const Asking = () => <span className="quiet">…</span>;
+
 function OpenProfit({ account }: { readonly account: AccountToday }) {
-  const isAsked = account.credentials === 'verified';
-  const { data, isPending, isError } = useQuery({ ...positions(account.id), enabled: isAsked });
-  // It comes a moment after the page; a word that is gone at once would only flicker.
-  if (isAsked && isPending && !isError) return <span className="quiet">…</span>;
-  return <Profit value={isError || !data ? null : openProfit(data.items)} unit={account.currency} />;
+  const shown = useShown(account);
+  if (shown === undefined) return <Asking />;
+  return <Profit value={shown && openProfit(shown)} unit={account.currency} />;
+}
+
+/** Down to the stops; what should have one and has none is no part of it. */
+function AtRisk({ account }: { readonly account: AccountToday }) {
+  const shown = useShown(account);
+  if (shown === undefined) return <Asking />;
+  if (shown === null) return <span className="quiet">not known</span>;
+  const { risk, stops, unprotected } = exposureOf(shown);
+  const lost = unsigned(sumsByCurrency([{ value: risk, currency: account.currency }]));
+  if (stops === 0) return <span className="quiet">{shown.length === 0 ? 'nothing' : 'no stop'}</span>;
+  return (
+    <>
+      {lost.map(({ text, currency }) => (
+        <span key={currency}>
+          {text} <small>{currency}</small>
+        </span>
+      ))}
+      {unprotected > 0 && (
+        <small className={`risk ${styles.bare}`}>{figure(unprotected)} without its stop</small>
+      )}
+    </>
+  );
 }

@@ -8,6 +8,7 @@ import { CopyId } from '../../parts/copy.tsx';
 import { DeletedAccount, Held, Side, Unreal } from '../../parts/figures.tsx';
 import { figure, money, unrealOf } from '../../parts/numbers.ts';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
+import { Path } from '../../parts/path.tsx';
 import { No, PriceChart } from '../../parts/price-chart/price-chart.tsx';
 import { useTold } from '../../parts/price-chart/told.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -29,25 +30,21 @@ export default function TradeStory() {
   if (data && isThere)
     return (
       <>
-        <Path />
+        <Path to="/trades" name="Trades">
+          <When at={data.opened_at} />
+        </Path>
         <Told trade={data} />
       </>
     );
   return (
     <>
-      <Path />
+      <Path to="/trades" name="Trades" />
       <Page title="Trade" answer={<span className="quiet">What became of a trade</span>}>
         {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
       </Page>
     </>
   );
 }
-
-const Path = () => (
-  <p className={styles.path}>
-    <Link to="/trades">Trades</Link>
-  </p>
-);
 
 function Told({ trade }: { readonly trade: Story }) {
   const { data: all } = useQuery(accounts);

@@ -100,7 +100,9 @@ function Told({ answer: { asked, summary }, filters, children }: ToldProps) {
       facts={
         <>
           <span>after fees, by average cost</span> <span>{span}</span>{' '}
-          {summary.realised && <span>{proofOf(summary.realised, summary.currency)}</span>}
+          {summary.realised && summary.trades > 0 && (
+            <span>{proofOf(summary.realised, summary.currency)}</span>
+          )}
         </>
       }
     >

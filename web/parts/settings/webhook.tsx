@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { CopyMark } from '../copy.tsx';
 import { MASKED } from './message.ts';
 import { Row } from './row.tsx';
+import styles from './settings.module.css';
 import { Sure } from './sure.tsx';
 
 interface Addressee {
@@ -30,7 +31,9 @@ export function WebhookAddress({ of: { name, webhook_url }, makeAnew }: AddressP
         </button>
       }
     >
-      <code>{webhook_url}</code> <CopyMark text={webhook_url} what="the address" />
+      <span className={styles.address}>
+        <code>{webhook_url}</code> <CopyMark text={webhook_url} what="the address" />
+      </span>
       {isAsking && (
         <Sure
           title={`A new address for ${name}`}
