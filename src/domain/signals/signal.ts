@@ -76,17 +76,19 @@ const MOST_IGNORED = 20;
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
 
 /** A webhook's body, as far as it can be read without knowing what it should say. */
-export type BodyReading =
-  | { readonly fields: JsonObject; readonly proof: Proof }
-  | { readonly problem: string; readonly proof: Proof };
+export type BodyReading = { readonly text: string; readonly proof: Proof } & (
+  | { readonly fields: JsonObject }
+  | { readonly problem: string }
+);
 
 const NO_PROOF: Proof = { timestamp: null, secret: null };
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
-  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem, proof: NO_PROOF };
-  if (!isObject(json.value)) return { problem: 'The body must be a JSON object.', proof: NO_PROOF };
-  return { fields: json.value, proof: proofIn(json.value) };
+  const { text } = json;
+  if ('problem' in json) return { text, problem: unfilledIn(text, json.at) ?? json.problem, proof: NO_PROOF };
+  if (!isObject(json.value)) return { text, problem: 'The body must be a JSON object.', proof: NO_PROOF };
+  return { text, fields: json.value, proof: proofIn(json.value) };
 }
 
 /** What shows that a request is the owner's, whatever else is right or wrong with it. */
