@@ -12,8 +12,9 @@ import {
   type Order,
   type OrderStatus,
 } from '../../src/domain/orders/order.ts';
+import { isSameSecret } from '../../src/domain/signals/secret-digest.ts';
 import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
-import { fingerprint, isFresh, isSameSecret } from '../../src/domain/signals/webhook.ts';
+import { fingerprint, isFresh } from '../../src/domain/signals/webhook.ts';
 
 describe('Order statuses', () => {
   const ends = ['filled', 'done', 'cancelled', 'failed', 'rejected', 'expired'];

@@ -11,6 +11,7 @@ import { CANCEL_ID, cancelling, isPricedField, readCancelId, readPrice } from '.
 import { readProtection } from './protective-fields.ts';
 import { readQuantityType, whyNoRisk } from './quantity-type.ts';
 import { insteadOf } from './refused-fields.ts';
+import { digestOf } from './secret-digest.ts';
 import { STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 import { readTimestamp, sourceText } from './time.ts';
@@ -81,7 +82,7 @@ export type BodyReading = { readonly text: string; readonly proof: Proof } & (
   | { readonly problem: string }
 );
 
-const NO_PROOF: Proof = { timestamp: null, secret: null };
+const NO_PROOF: Proof = { timestamp: null, digest: null };
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
@@ -95,14 +96,15 @@ export function readBody(body: Uint8Array): BodyReading {
 export interface Proof {
   /** Epoch milliseconds. */
   readonly timestamp: number | null;
-  readonly secret: string | null;
+  /** Of the secret that was given: it is compared more than once. */
+  readonly digest: Uint8Array | null;
 }
 
 function proofIn(fields: JsonObject): Proof {
   const secret = field(fields, 'secret');
   return {
     timestamp: readTimestamp(field(fields, 'timestamp')),
-    secret: typeof secret === 'string' ? secret : null,
+    digest: typeof secret === 'string' ? digestOf(secret) : null,
   };
 }
 
