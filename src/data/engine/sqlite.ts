@@ -151,20 +151,27 @@ const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), asyn
 /** Some fifteen megabytes of the log, of orders one at a time: with more, those who commit meanwhile wait longer for the disk. */
 const UNITS_TO_CARRY_OVER = 250;
 
+/** So long after several units waited at once, others are likely to come while one is written. */
+const BUSY_MS = 10;
+
 /**
- * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the
- * thread carries the log over: that takes as long as many commits, and no order is to wait for it. What came meanwhile is little. All that is
- * written then waits for that: only where nothing is added to the log, it begins anew.
+ * A unit alone is written here, where nobody else was at it just now: the way to the thread and back would take it up to a millisecond. So are all
+ * while the thread carries the log over: that takes as long as many commits, and no order is to wait for it. What came meanwhile is little. All that
+ * is written then waits for that: only where nothing is added to the log, it begins anew.
  */
 function besideOthers(file: SqliteFile, apart: WriterApart): Writer {
   const alone = writerHere(file);
   let written = 0;
+  let severalAt = Number.NEGATIVE_INFINITY;
   return {
     write(group) {
       written += group.length;
       if (written >= UNITS_TO_CARRY_OVER && apart.carryOver()) written = 0;
+      const now = performance.now();
+      if (group.length > 1) severalAt = now;
+      const isBusy = now - severalAt < BUSY_MS;
       const carrying = apart.carrying();
-      const isHere = carrying === 'most' || (group.length === 1 && carrying === 'nothing');
+      const isHere = carrying === 'most' || (!isBusy && carrying === 'nothing');
       return (isHere ? alone : apart).write(group);
     },
     close: apart.close,
