@@ -2,14 +2,14 @@
 // before they were bound have no number.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { digestOf, hasDigest, isSameSecret } from '../domain/signals/webhook.ts';
+import { digestOf, isSameDigest } from '../domain/signals/secret-digest.ts';
 
 export interface SecretBox {
   /** For this owner, by id: in the place of another's it opens nothing. */
   seal(plain: string, owner: string): string;
   open(sealed: string, owner: string): string;
-  /** Whether that is what was sealed; the time taken tells nothing of it. */
-  opensTo(given: string, sealed: string, owner: string): boolean;
+  /** Whether this is the digest of what was sealed; the time taken tells nothing of it. */
+  opensTo(digest: Uint8Array, sealed: string, owner: string): boolean;
   isBound(sealed: string): boolean;
 }
 
@@ -36,7 +36,7 @@ export function createSecretBox(key: Buffer): SecretBox {
   return {
     isBound,
     open,
-    opensTo: (given, sealed, owner) => isSameSecret(given, open(sealed, owner)),
+    opensTo: (digest, sealed, owner) => isSameDigest(digest, digestOf(open(sealed, owner))),
     seal(plain, owner) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(owner));
@@ -75,7 +75,7 @@ export function openingOnce(box: SecretBox): SecretBox {
   return {
     ...box,
     open: (sealed, owner) => open(sealed, owner).plain,
-    opensTo: (given, sealed, owner) => hasDigest(given, open(sealed, owner).digest),
+    opensTo: (digest, sealed, owner) => isSameDigest(digest, open(sealed, owner).digest),
   };
 }
 

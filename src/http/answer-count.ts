@@ -10,9 +10,10 @@ export function countAnswers(
   server: FastifyInstance,
   counters: Pick<Counters, 'webhookAnswered' | 'denied'>,
 ): void {
-  server.addHook('onResponse', async ({ routeOptions }, { problemCode, statusCode, elapsedTime }) => {
+  server.addHook('onResponse', ({ routeOptions }, { problemCode, statusCode, elapsedTime }, done) => {
     if (problemCode !== null && isDenialCode(problemCode)) counters.denied(problemCode);
     if (routeOptions.url === WEBHOOK_PATH) counters.webhookAnswered(kindOf(statusCode), elapsedTime);
+    done();
   });
 }
 

@@ -91,13 +91,15 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
         doc,
       });
   });
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     // Without one there is no such route: the not-found handler answers. Only that under the admin paths strangers
     // are told nothing, not even that.
     const access = request.routeOptions.config.access ?? (isAdminPath(request.url) ? 'admin_ip' : 'open');
-    if (access === 'open') return;
-    const denial = await refuse(guard, access, request);
-    if (denial) return sendDenial(request, reply, denial);
+    if (access === 'open') return done();
+    refuse(guard, access, request).then(
+      (denial) => void (denial ? sendDenial(request, reply, denial) : done()),
+      done,
+    );
   });
 }
 

@@ -2,7 +2,7 @@
 // thread ten times on its way. So one user's lists come one after the other, few are worked on at once, and while somebody
 // trades who has read more than a page needs reads on in a slow rhythm: reading as fast as one can delays nobody's order.
 
-import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { InTurn } from '../app/pages.ts';
 import { tradingBegins } from '../app/reading.ts';
 import type { UserId } from '../domain/ids.ts';
@@ -126,20 +126,23 @@ export function takeTurns(server: FastifyInstance): void {
   server.addHook('onRoute', (route) => {
     route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
   });
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
-    if (!acts) return;
+    if (!acts) return done();
     const ends = [short.trading(), long.trading(), tradingBegins()];
     whenClosed(reply, () => {
       for (const end of ends) end();
     });
+    done();
   });
   server.decorateRequest('inTurn');
-  server.addHook('preHandler', async (request, reply) => {
+  server.addHook('preHandler', (request, reply, done) => {
     const { isList: kind } = request.routeOptions.config;
-    if (!kind) return;
-    const turns = kind === 'long' ? long : short;
+    if (!kind) return done();
+    inTurn(request, reply, kind === 'long' ? long : short).then(() => done(), done);
+  });
+  async function inTurn(request: FastifyRequest, reply: FastifyReply, turns: ListTurns): Promise<void> {
     const user = request.caller.user.id;
     let first: (() => void) | undefined = await turns.take(user);
     endings.set(reply, first);
@@ -154,9 +157,12 @@ export function takeTurns(server: FastifyInstance): void {
         end();
       }
     };
-  });
+  }
   // Its text is made; what remains is the network's.
-  server.addHook('onSend', async (_request, reply) => endings.get(reply)?.());
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    endings.get(reply)?.();
+    done(null, payload);
+  });
 }
 
 const isList = ({ schema, url }: RouteOptions): boolean => {

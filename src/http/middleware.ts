@@ -82,9 +82,10 @@ export function standBefore(server: FastifyInstance, settings: Middleware): void
     strictPreflight: false,
   });
   if (!settings.browserOnly) return;
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     const denial = checkOrigin(request, settings.allowedOrigins);
-    if (denial) return sendDenial(request, reply, denial);
+    if (denial) return void sendDenial(request, reply, denial);
+    done();
   });
 }
 

@@ -14,12 +14,12 @@ declare module 'fastify' {
 }
 
 export function refuseUnknownParameters(server: FastifyInstance): void {
-  server.addHook('preValidation', async ({ query, routeOptions: { url, config, schema } }) => {
+  server.addHook('preValidation', ({ query, routeOptions: { url, config, schema } }, _reply, done) => {
     // What a route reads by its own rules, it refuses by them.
-    if (url === undefined || config.ignoresQuery || config.doc?.reads?.query) return;
+    if (url === undefined || config.ignoresQuery || config.doc?.reads?.query) return done();
     const { querystring, body } = (schema ?? {}) as Record<string, Schema | undefined>;
     const problem = queryProblem(query as object, namesIn(querystring), namesIn(body));
-    if (problem) throw new RequestInvalid(problem);
+    done(problem === null ? undefined : new RequestInvalid(problem));
   });
 }
 

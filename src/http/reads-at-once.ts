@@ -24,20 +24,22 @@ function limitReads(
   readerOf: (request: FastifyRequest) => string | undefined,
 ): void {
   const underWay = new Map<string, number>();
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
+    if (!READING.has(request.method)) return done();
     const { access = 'open' } = request.routeOptions.config;
-    if (!READING.has(request.method) || access === 'open' || access === 'admin_ip') return;
+    if (access === 'open' || access === 'admin_ip') return done();
     const reader = readerOf(request);
     // The guard refuses it.
-    if (reader === undefined) return;
+    if (reader === undefined) return done();
     const count = underWay.get(reader) ?? 0;
-    if (count >= MOST) return sendDenial(request, reply, deny('too_many_at_once', { retryAfter: 1 }));
+    if (count >= MOST) return void sendDenial(request, reply, deny('too_many_at_once', { retryAfter: 1 }));
     underWay.set(reader, count + 1);
     whenClosed(reply, () => {
       const left = (underWay.get(reader) ?? 1) - 1;
       if (left > 0) underWay.set(reader, left);
       else underWay.delete(reader);
     });
+    done();
   });
 }
 

@@ -33,17 +33,18 @@ export function logRequests(
   const strangers = new StrangerCount(BOUNDS);
   server.decorateReply('problemCode', null);
   server.decorateReply('concerns', null);
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const { method, id: request_id } = request;
     const { statusCode: status, problemCode } = reply;
     const isTold =
       !isOfStranger(request, status) || strangers.count(ipOf(request), problemCode ?? `${status}`);
-    if (!isTold) return;
+    if (!isTold) return done();
     const route = request.routeOptions.url ?? 'none';
     const ms = Math.round(reply.elapsedTime * 10) / 10;
     const outcome = problemCode === null ? {} : { outcome: problemCode };
     const about = { ...callerOf(request), ...reply.concerns, ...outcome };
     log.info({ request_id, method, route, status, ms, ...about }, 'request');
+    done();
   });
 
   const tellRest = () => {

@@ -66,6 +66,60 @@ test('depth counts what is open at once, and nothing inside of a string', () => 
   assert.equal(problemOf(`[${'[],'.repeat(99)}1]`), null);
 });
 
+test('what has been changed anywhere is read as the platform reads it, or refused', () => {
+  const put = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 3 }),
+    fc.constantFrom(
+      '\\',
+      '\\"',
+      '\\u00e9',
+      '\\ud83d',
+      '\\x',
+      '\n',
+      '\t',
+      '"',
+      '1e5',
+      '-0',
+      '.5',
+      '01',
+      '\ufeff',
+      '\u2028',
+    ),
+  );
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), fc.nat(), put, (json, where, more) => {
+      const at = where % (json.length + 1);
+      // As it comes over the wire, which has no half of a character.
+      const text = (json.slice(0, at) + more + json.slice(at)).toWellFormed();
+      const reading = read(text);
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(text.replace(/^\ufeff/, ''));
+      } catch {
+        return assert.ok('problem' in reading, text);
+      }
+      if ('problem' in reading) return assert.match(reading.problem, /is given twice/, text);
+      const plain = plainJson(reading.value);
+      if (plain) assert.deepEqual(plain.plain, withoutMinusZero(parsed), text);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+/** We carry no such zero. */
+const withoutMinusZero = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+test('a string is as long as it takes, and a name may be any', () => {
+  const long = `\\"${'\\\\'.repeat(20_000)}${'\\"'.repeat(20_000)}`;
+  const reading = read(`{"__proto__": {"a": "${long}"}, "constructor": 1}`);
+  assert.ok('value' in reading);
+  const value = reading.value as Record<string, unknown>;
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  const [[name, own] = [], [other] = []] = Object.entries(value);
+  assert.deepEqual([name, other], ['__proto__', 'constructor']);
+  assert.deepEqual(own, { a: JSON.parse(`"${long}"`) });
+});
+
 test('whatever else comes is a problem that is told, and never a fault', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,\\ua1.-e \n') }), (text) => {

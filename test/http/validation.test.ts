@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { jsonFault, placeIn } from '../../src/domain/signals/json-fault.ts';
+import { readJson } from '../../src/domain/signals/json.ts';
 import { AccountBody } from '../../src/http/schemas/account-requests.ts';
 import { LoginBody } from '../../src/http/schemas/auth.ts';
 import type { Schema } from '../../src/http/schemas/named.ts';
@@ -121,9 +121,10 @@ test('a text that is not JSON is told where, whatever it is, and nothing of it i
     ['buy BTCUSDT', 'line 1, column 1', /a value/],
   ];
   for (const [text, place, expected] of rows) {
-    const fault = jsonFault(text);
-    assert.equal(placeIn(text, fault.at), place, text);
-    assert.match(fault.expected, expected, text);
+    const reading = readJson(Buffer.from(text));
+    const told = 'problem' in reading ? reading.problem : '';
+    assert.ok(told.startsWith(`The body is not valid JSON: at ${place} there must be `), told);
+    assert.match(told, expected, text);
   }
   fc.assert(
     fc.property(fc.json(), fc.nat(), fc.string({ maxLength: 3 }), (json, where, put) => {
@@ -135,9 +136,9 @@ test('a text that is not JSON is told where, whatever it is, and nothing of it i
       } catch {
         isJson = false;
       }
-      const fault = jsonFault(text);
-      // Where it is JSON, nothing is missing but its end.
-      assert.equal(fault.expected === 'the end of the body' && fault.at === text.length, isJson, text);
+      const reading = readJson(new TextEncoder().encode(text));
+      const isRefused = 'problem' in reading && reading.problem.startsWith('The body is not valid JSON');
+      assert.equal(!isRefused, isJson, text);
     }),
     { numRuns: 1000 },
   );

@@ -353,7 +353,7 @@ describe('What arrived at a webhook', () => {
       '{"secret":["s3cret b"]}',
     ]) {
       const body = new TextEncoder().encode(text);
-      const masked = maskMessage(body, ['s3cret'], readBody(body));
+      const masked = maskMessage(readBody(body), 's3cret');
       assert.ok(!/s3cret|1234567|s3cr\\u0065t|another|long ago| b/.test(masked), masked);
       assert.ok(masked.includes(MASK));
     }

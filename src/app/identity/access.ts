@@ -8,7 +8,7 @@ import { allowedIps, type User } from '../../data/identity/users.ts';
 import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
-import { isSameSecret } from '../../domain/signals/webhook.ts';
+import { isSameSecret } from '../../domain/signals/secret-digest.ts';
 import type { Store } from '../../store/store.ts';
 import { ipList } from '../accounts/ip-list.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';

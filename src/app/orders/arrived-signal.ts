@@ -82,7 +82,7 @@ export function arrivedSignal(
       isStranger || !body
         ? null
         : storable(
-            maskMessage(body, [secrets.open(lock.webhookSecret, lock.id)], reading ?? readBody(body)),
+            maskMessage(reading ?? readBody(body), secrets.open(lock.webhookSecret, lock.id)),
             MOST_CHARACTERS,
           ),
     understood: signal ? understanding(signal) : null,

@@ -149,7 +149,7 @@ const withoutCertificate = (
 
 /** Decided from the body alone, before anything else of it is judged. */
 export function senderAt(deps: JudgeDeps, lock: Lock, proof: Proof, now: number): RequestCount {
-  const isSecret = (given: string) => isSecretOf(deps, lock, given);
+  const isSecret = (digest: Uint8Array) => isSecretOf(deps, lock, digest);
   return isGenuine(proof, now, { maxRequestAge: lock.maxRequestAge, isSecret }) ? 'own' : 'other';
 }
 

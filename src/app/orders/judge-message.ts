@@ -84,10 +84,10 @@ export function unproven(
   { simulation, now }: { readonly simulation: boolean; readonly now: number },
 ): readonly Refused[] {
   if (simulation) return [];
-  const { timestamp: said, secret } = proof;
+  const { timestamp: said, digest } = proof;
   const attack = said === null ? null : tooOld(deps, said, now, lock.maxRequestAge);
   const refusals = attack ? [attack] : [];
-  if (!isSecretOf(deps, lock, secret ?? ''))
+  if (digest === null || !isSecretOf(deps, lock, digest))
     refusals.push({
       check: 'secret',
       denial: deny('webhook_credential_attack'),
@@ -171,5 +171,5 @@ function apart(said: number, now: number, maxRequestAge: number): string {
 export const isSecretOf = (
   { secrets }: { readonly secrets: SecretBox },
   { id, webhookSecret }: Pick<Lock, 'id' | 'webhookSecret'>,
-  given: string,
-): boolean => secrets.opensTo(given, webhookSecret, id);
+  digest: Uint8Array,
+): boolean => secrets.opensTo(digest, webhookSecret, id);

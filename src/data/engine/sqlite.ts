@@ -42,17 +42,14 @@ export function openSqlite({
   }
 
   /** Of the statements that were read with so far; a script may change the schema under them. */
-  let columns = new WeakMap<StatementSync, readonly string[]>();
-  /** node:sqlite's own objects have no prototype, and each is a table to itself: reading one takes twice as long as making ours. */
+  let shapes = new WeakMap<StatementSync, Shape>();
   function rowOf<Row>(statement: StatementSync, values: readonly unknown[]): Row {
-    let names = columns.get(statement);
-    if (names?.length !== values.length) {
-      names = statement.columns().map(({ name }) => name);
-      columns.set(statement, names);
+    let shape = shapes.get(statement);
+    if (shape?.columns !== values.length) {
+      shape = shapeOf(statement.columns().map(({ name }) => name));
+      shapes.set(statement, shape);
     }
-    const row: Record<string, unknown> = {};
-    for (let index = 0; index < names.length; index++) row[names[index] as string] = values[index];
-    return row as Row;
+    return shape.make(values) as Row;
   }
 
   function inPieces<Row>(statement: StatementSync, values: readonly SQLInputValue[]): Row[] {
@@ -100,7 +97,7 @@ export function openSqlite({
   };
 
   async function script(text: string): Promise<void> {
-    columns = new WeakMap();
+    shapes = new WeakMap();
     try {
       db.exec(text);
     } catch (error) {
@@ -126,25 +123,55 @@ export function openSqlite({
   };
 }
 
+/** How a list of values becomes a row. */
+interface Shape {
+  readonly columns: number;
+  make(values: readonly unknown[]): unknown;
+}
+
+/** By the names of the columns, of which our own statements have not many. */
+const known = new Map<string, Shape>();
+
+/**
+ * A function that is written for these names: all its rows are of one form. An object that is filled name by name, as node:sqlite's own are
+ * too, is a table to itself, which takes many times as long to make and to read.
+ */
+function shapeOf(names: readonly string[]): Shape {
+  const fields = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`).join(', ');
+  const shape = known.get(fields) ?? {
+    columns: names.length,
+    make: new Function('values', `return { ${fields} };`) as Shape['make'],
+  };
+  known.set(fields, shape);
+  return shape;
+}
+
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
 /** Some fifteen megabytes of the log, of orders one at a time: with more, those who commit meanwhile wait longer for the disk. */
 const UNITS_TO_CARRY_OVER = 250;
 
+/** So long after several units waited at once, others are likely to come while one is written. */
+const BUSY_MS = 10;
+
 /**
- * A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. So are all while the
- * thread carries the log over: that takes as long as many commits, and no order is to wait for it. What came meanwhile is little. All that is
- * written then waits for that: only where nothing is added to the log, it begins anew.
+ * A unit alone is written here, where nobody else was at it just now: the way to the thread and back would take it up to a millisecond. So are all
+ * while the thread carries the log over: that takes as long as many commits, and no order is to wait for it. What came meanwhile is little. All that
+ * is written then waits for that: only where nothing is added to the log, it begins anew.
  */
 function besideOthers(file: SqliteFile, apart: WriterApart): Writer {
   const alone = writerHere(file);
   let written = 0;
+  let severalAt = Number.NEGATIVE_INFINITY;
   return {
     write(group) {
       written += group.length;
       if (written >= UNITS_TO_CARRY_OVER && apart.carryOver()) written = 0;
+      const now = performance.now();
+      if (group.length > 1) severalAt = now;
+      const isBusy = now - severalAt < BUSY_MS;
       const carrying = apart.carrying();
-      const isHere = carrying === 'most' || (group.length === 1 && carrying === 'nothing');
+      const isHere = carrying === 'most' || (!isBusy && carrying === 'nothing');
       return (isHere ? alone : apart).write(group);
     },
     close: apart.close,

@@ -2,7 +2,7 @@
 // codes for the day on which the phone is lost.
 
 import { createHmac } from 'node:crypto';
-import { isSameSecret } from '../signals/webhook.ts';
+import { isSameSecret } from '../signals/secret-digest.ts';
 
 const STEP_MS = 30_000;
 const DIGITS = 6;

@@ -10,18 +10,23 @@ const MOST_CHARACTERS = 16_384;
 const NAMED =
   /(["']?(?:secret|password|passphrase|api_?key|token)["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\[[^\]]*\]?|[^\n,;}\]]+)/gi;
 
-export function maskMessage(body: Uint8Array, known: readonly string[], reading: BodyReading): string {
-  const text = new TextDecoder().decode(body).replaceAll('\0', '\ufffd').slice(0, MOST_CHARACTERS);
+/** `known`: the right one. */
+export function maskMessage(reading: BodyReading, known: string): string {
+  const text = reading.text.replaceAll('\0', '\ufffd').slice(0, MOST_CHARACTERS);
   const given = 'fields' in reading ? secretIn(reading.fields) : null;
-  const values = [...known, ...(given === null ? [] : [given])].filter((value) => value.length > 0);
-  const masked = values
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-    .toSorted((a, b) => b.length - a.length)
+  // Mostly these are one.
+  const values = new Set([known, given ?? '', escaped(known), escaped(given ?? '')]);
+  values.delete('');
+  const masked = [...values]
+    .sort((a, b) => b.length - a.length)
     .reduce((left, value) => left.replaceAll(value, MASK), text);
   return masked.replace(NAMED, (_all, name: string, value: string) =>
     /^["']/.test(value) ? `${name}"${MASK}"` : `${name}${MASK}`,
   );
 }
+
+/** As it may stand in JSON. */
+const escaped = (value: string): string => JSON.stringify(value).slice(1, -1);
 
 /** A number can be meant as one, too. */
 function secretIn({ secret }: JsonObject): string | null {

@@ -11,6 +11,7 @@ import { CANCEL_ID, cancelling, isPricedField, readCancelId, readPrice } from '.
 import { readProtection } from './protective-fields.ts';
 import { readQuantityType, whyNoRisk } from './quantity-type.ts';
 import { insteadOf } from './refused-fields.ts';
+import { digestOf } from './secret-digest.ts';
 import { STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 import { readTimestamp, sourceText } from './time.ts';
@@ -76,31 +77,34 @@ const MOST_IGNORED = 20;
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
 
 /** A webhook's body, as far as it can be read without knowing what it should say. */
-export type BodyReading =
-  | { readonly fields: JsonObject; readonly proof: Proof }
-  | { readonly problem: string; readonly proof: Proof };
+export type BodyReading = { readonly text: string; readonly proof: Proof } & (
+  | { readonly fields: JsonObject }
+  | { readonly problem: string }
+);
 
-const NO_PROOF: Proof = { timestamp: null, secret: null };
+const NO_PROOF: Proof = { timestamp: null, digest: null };
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
-  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem, proof: NO_PROOF };
-  if (!isObject(json.value)) return { problem: 'The body must be a JSON object.', proof: NO_PROOF };
-  return { fields: json.value, proof: proofIn(json.value) };
+  const { text } = json;
+  if ('problem' in json) return { text, problem: unfilledIn(text, json.at) ?? json.problem, proof: NO_PROOF };
+  if (!isObject(json.value)) return { text, problem: 'The body must be a JSON object.', proof: NO_PROOF };
+  return { text, fields: json.value, proof: proofIn(json.value) };
 }
 
 /** What shows that a request is the owner's, whatever else is right or wrong with it. */
 export interface Proof {
   /** Epoch milliseconds. */
   readonly timestamp: number | null;
-  readonly secret: string | null;
+  /** Of the secret that was given: it is compared more than once. */
+  readonly digest: Uint8Array | null;
 }
 
 function proofIn(fields: JsonObject): Proof {
   const secret = field(fields, 'secret');
   return {
     timestamp: readTimestamp(field(fields, 'timestamp')),
-    secret: typeof secret === 'string' ? secret : null,
+    digest: typeof secret === 'string' ? digestOf(secret) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 // A placeholder that the platform did not fill in: as a field's value, and where it makes the body no JSON.
 
-import { placeIn } from './json-fault.ts';
+import { placeIn } from './json.ts';
 
 /** What the platform writes where it has no value for a placeholder, and what it leaves where it does not know it. */
 const UNFILLED = /\{\{[^{}]*\}\}|^(?:NaN|na)$/;
@@ -27,8 +27,7 @@ const UNFILLED_FIELD = new RegExp(
 const UNFILLED_ALONE = new RegExp(String.raw`\{\{[\w.$ -]{1,80}\}\}|${QUOTING}`, 'g');
 
 /** `at`: where the body stops being JSON. */
-export function unfilledIn(body: Uint8Array, at = -1): string | null {
-  const text = new TextDecoder().decode(body);
+export function unfilledIn(text: string, at = -1): string | null {
   const field = UNFILLED_FIELD.exec(text);
   if (field) {
     const [, name = '', alone, value = alone ?? ''] = field;

@@ -1,6 +1,6 @@
 // Levels 2 to 4 of the webhook's validation, as pure functions.
 
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { UserId } from '../ids.ts';
 import type { Proof, Signal } from './signal.ts';
 
@@ -9,26 +9,16 @@ export function isFresh(signalTime: number, now: number, maxRequestAgeSeconds: n
   return Math.abs(now - signalTime) < maxRequestAgeSeconds * 1000;
 }
 
-/** Level 3. Hashed first, so that the time taken tells nothing, not even the secret's length. */
-export const isSameSecret = (given: string, expected: string): boolean =>
-  hasDigest(given, digestOf(expected));
-
-/** The same, of one whose digest is at hand. */
-export const hasDigest = (given: string, digest: Uint8Array): boolean =>
-  timingSafeEqual(digestOf(given), digest);
-
-export const digestOf = (secret: string): Uint8Array => hash('sha256', secret, 'buffer');
-
 /**
  * Levels 2 and 3 in one, for the counting of requests: those that carry the account's secret and a fresh timestamp are
  * the owner's, and nobody who knows only the URL can use up their number.
  */
 export const isGenuine = (
-  { timestamp, secret }: Proof,
+  { timestamp, digest }: Proof,
   now: number,
-  { maxRequestAge, isSecret }: { maxRequestAge: number; isSecret: (given: string) => boolean },
+  { maxRequestAge, isSecret }: { maxRequestAge: number; isSecret: (digest: Uint8Array) => boolean },
 ): boolean =>
-  timestamp !== null && isFresh(timestamp, now, maxRequestAge) && secret !== null && isSecret(secret);
+  timestamp !== null && isFresh(timestamp, now, maxRequestAge) && digest !== null && isSecret(digest);
 
 /**
  * Level 4: which request this is. The quantity stands in its shortest form (1, 1.0 and "1" are one), the rest as

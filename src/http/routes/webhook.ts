@@ -73,14 +73,15 @@ export function webhookRoutes(
 ): void {
   // The charting platform sends text/plain when it cannot tell: the bytes are read under any content type.
   // Without the header, because Fastify refuses one that is no content type at all.
-  server.addHook('onRequest', async (request) => {
+  server.addHook('onRequest', (request, _reply, done) => {
     delete request.headers['content-type'];
+    done();
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
     '*',
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, body: Buffer) => body,
+    (_request: FastifyRequest, body: Buffer, done: (fault: null, body: Buffer) => void) => done(null, body),
   );
 
   server.post<{ Params: { token: string }; Querystring: { simulation?: unknown } }>(
