@@ -98,6 +98,11 @@ export interface ServerDeps {
 
 const BODY_LIMIT = 64 * 1024;
 
+/** Named in the place of Fastify's own compilers, which would be loaded by every start: readStrictly has another. */
+const unused = (): never => {
+  throw new Error('requests are read by readStrictly, and answers have no schema');
+};
+
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
   const errorsPage = errorsPageOf(deps.about.baseUrl);
@@ -113,6 +118,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUIDv7(),
     bodyLimit: BODY_LIMIT,
+    schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     // While it stops, what still comes over an open connection is served: nothing it needs is closed before.
     return503OnClosing: false,
     // A URL that cannot be read: no hook sees it, so what the hooks do is done here.

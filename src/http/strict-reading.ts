@@ -1,7 +1,7 @@
 // What a request says, read strictly: JSON without doubts, and every field by its schema.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { isStorable, plainJson, readJson } from '../domain/signals/json.ts';
 import { RequestInvalid } from './problem.ts';
 import { readText, type TextSchema } from './schemas/requests.ts';
@@ -42,7 +42,7 @@ export function readStrictly(server: FastifyInstance): void {
       // No body at all is one without fields.
       const value = httpPart === 'body' ? (data ?? {}) : readText(schema as TextSchema, data as object);
       if (validator.Check(value)) return { value };
-      const [first] = validator.Errors(value);
+      const [, [first]] = validator.Errors(value);
       return { error: new RequestInvalid(explain(schema as object, first, httpPart ?? 'request')) };
     };
   });

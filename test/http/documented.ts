@@ -2,7 +2,7 @@
 // of a problem, and every field. So the description stays true without a test of its own for each sentence.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { type OpenApi, openApi } from '../../src/http/docs/openapi.ts';
 
 interface Schema {
@@ -48,7 +48,7 @@ function validatorOf(document: OpenApi, schema: object) {
 export function mismatch(document: OpenApi, schema: unknown, value: unknown): string | null {
   const validator = validatorOf(document, schema as object);
   if (validator.Check(value)) return null;
-  const [first] = validator.Errors(value);
+  const [, [first]] = validator.Errors(value);
   return `${first?.instancePath || 'the answer'} ${first?.message ?? 'does not fit'}`;
 }
 

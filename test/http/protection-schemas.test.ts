@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { toNumber } from '../../src/domain/decimal.ts';
 import { readDefaults } from '../../src/domain/protection/defaults.ts';
 import { planProtection } from '../../src/domain/protection/planned.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { createTokens } from '../../src/app/identity/tokens.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
 import { sql } from '../../src/data/engine/db.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { readJson } from '../../src/domain/signals/json.ts';
 import { AccountBody } from '../../src/http/schemas/account-requests.ts';
 import { LoginBody } from '../../src/http/schemas/auth.ts';
@@ -20,7 +20,7 @@ const JARGON =
 function said(schema: object, value: unknown, part = 'body'): string | null {
   const validator = Compile(schema as never);
   if (validator.Check(value)) return null;
-  return explain(schema, validator.Errors(value)[0] as never, part);
+  return explain(schema, validator.Errors(value)[1][0] as never, part);
 }
 
 test('each kind of mistake is named with its field', () => {

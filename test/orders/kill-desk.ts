@@ -23,14 +23,23 @@ export async function killDesk(env: Record<string, string>) {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-kill-'));
   const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
   await migrate(db, Date.now());
-  let program: Program | null = null;
+  let life: { readonly name: string; readonly program: Program } | null = null;
   let lives = 0;
 
   after(async () => {
-    await program?.kill();
+    await life?.program.kill();
     await db.close();
     await exchange.end();
     rmSync(dir, { recursive: true, force: true });
+  });
+
+  const begin = (name: string) => ({
+    name,
+    program: startProgram(dir, {
+      BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
+      RESPONSE_WAIT_SECONDS: '2',
+      ...env,
+    }),
   });
 
   return {
@@ -43,19 +52,14 @@ export async function killDesk(env: Record<string, string>) {
       await exchange.control('POST', `accounts/${id}`, { paper: { latency_ms: 0 }, ...terms });
       return trader;
     },
-    /** The next life of the program; the exchange knows it by this name. */
+    /** The program, in its next life where it was killed; the exchange knows each life by its name. */
     async live(): Promise<{ address: string; name: string }> {
-      const name = `life${++lives}`;
-      program = startProgram(dir, {
-        BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
-        RESPONSE_WAIT_SECONDS: '2',
-        ...env,
-      });
-      return { address: await program.ready, name };
+      life ??= begin(`life${++lives}`);
+      return { address: await life.program.ready, name: life.name };
     },
     async killed(): Promise<void> {
-      await program?.kill();
-      program = null;
+      await life?.program.kill();
+      life = null;
     },
   };
 }

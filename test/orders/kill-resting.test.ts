@@ -50,7 +50,6 @@ for (const [kind, prices] of Object.entries(KINDS))
         const ended = await eventually(desk.record, (seen) => seen?.status === 'cancelled');
         assert.match(ended?.error ?? '', /cancelled_on_request/);
         assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'cancelled' }]);
-        await killed();
       });
 
     test('while it is taken back, and the exchange does not answer: the next life takes it back', async () => {
@@ -70,6 +69,5 @@ for (const [kind, prices] of Object.entries(KINDS))
       const ended = await eventually(desk.record, (seen) => seen?.status === 'cancelled');
       assert.match(ended?.error ?? '', /cancelled_on_request/);
       assert.deepEqual(await desk.there(), [{ id: known?.leg, status: 'cancelled' }]);
-      await killed();
     });
   });

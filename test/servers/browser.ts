@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { isShared } from '../suite/shared.ts';
 import { installPackage, isHalfInstalled } from './debian.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
@@ -22,9 +23,19 @@ export class BrowserMissing extends Error {
   override readonly name = 'BrowserMissing';
 }
 
+let shared: Browser | undefined;
+
+/** Where files share a process, they share the browser: whoever closes it closes the windows that are open. */
 export async function startBrowser(): Promise<Browser> {
   mustBeInstalled();
-  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+  if (shared?.isConnected()) return shared;
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+  const end = browser.close.bind(browser);
+  if (!isShared(end)) return browser;
+  shared = browser;
+  return Object.assign(browser, {
+    close: async () => void (await Promise.all(browser.contexts().map((context) => context.close()))),
+  });
 }
 
 function mustBeInstalled(): void {

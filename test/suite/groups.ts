@@ -47,8 +47,8 @@ export function costOf(file: TestFile): number {
   return HAS_SERVERS.test(file.text) ? 5 : 1;
 }
 
-/** About so much of a text takes half a minute of a processor; what has servers of its own counts for more. */
-const GROUP_CHARACTERS = 180_000;
+/** About so much of a text takes most of a minute of a processor; what has servers of its own counts for more. */
+const GROUP_CHARACTERS = 300_000;
 
 /** Each file once: those that take long, then those that share a process with their neighbours of the folder, largest first. */
 export function grouped(files: readonly TestFile[]): readonly (readonly string[])[] {
@@ -69,7 +69,7 @@ export function grouped(files: readonly TestFile[]): readonly (readonly string[]
 
 /** A file that runs suites of others once more names only them. */
 const charactersOf = (file: TestFile): number =>
-  ON_REAL_SERVERS.test(file.text) ? GROUP_CHARACTERS / 3 : file.text.length * costOf(file);
+  ON_REAL_SERVERS.test(file.text) ? GROUP_CHARACTERS / 6 : file.text.length * costOf(file);
 
 interface Group {
   readonly paths: string[];

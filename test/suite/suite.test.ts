@@ -55,7 +55,7 @@ describe('Who shares a process', () => {
   });
 
   test('what takes long begins first, and a process has no more than its share', () => {
-    const big = (name: string) => ({ path: `/test/${name}.test.ts`, text: ' '.repeat(100_000) });
+    const big = (name: string) => ({ path: `/test/${name}.test.ts`, text: ' '.repeat(200_000) });
     assert.deepEqual(grouped([big('orders/a'), big('orders/b'), big('web/every-page')]), [
       ['/test/web/every-page.test.ts'],
       ['/test/orders/a.test.ts'],

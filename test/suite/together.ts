@@ -4,6 +4,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { beginSharing } from './shared.ts';
 
 /** The paths are absolute; what is `above` them all is left out of their names. In `at` stands which of them is being run. */
 export async function together(paths: readonly string[], above: string, at: string): Promise<void> {
@@ -12,6 +13,7 @@ export async function together(paths: readonly string[], above: string, at: stri
   // Nobody listens any more: the run was killed.
   const run = process.ppid;
   setInterval(() => process.ppid !== run && process.exit(1), 500).unref();
+  const endShared = beginSharing();
   for (const path of paths) {
     const measured = measure();
     writeFileSync(at, path.replace(above, ''));
@@ -27,6 +29,7 @@ export async function together(paths: readonly string[], above: string, at: stri
     await ended.promise;
     measured(path.replace(above, ''));
   }
+  await endShared();
   writeFileSync(at, '');
 }
 

@@ -2,7 +2,7 @@
 // looked at, and what else an answer has is its own affair.
 
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { absolute, compare, type Decimal, decimal, negate, rounded, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
 import { isOurs, type MarketHours } from '../../domain/orders/order.ts';

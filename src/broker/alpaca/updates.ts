@@ -2,7 +2,7 @@
 // heard: both are ours to do.
 
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { Keys } from '../keys.ts';
 import type { Said, Talk } from '../stream.ts';
 import { jsonOf } from '../wire.ts';

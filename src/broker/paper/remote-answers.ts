@@ -1,7 +1,7 @@
 // What the paper exchange's answers must be to be believed. Every answer about an order names it.
 
 import { type Static, type TProperties, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { MOVES, STOPS as STOP_KINDS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { type Decimal, parseDecimal, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';

@@ -1,7 +1,7 @@
 // What the answers of Shioaji's HTTP server must be to be believed. Its numbers are doubles; only what is used is looked at.
 
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import {
   add,
   average,
