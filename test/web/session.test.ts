@@ -164,6 +164,21 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     await other.close();
   });
 
+  test('who hears of a login before the browser’s storage tells of it is in all the same', async () => {
+    const other = await visitor.context.newPage();
+    await other.goto(`${stage.url}/login`);
+    await other.getByLabel('Email').waitFor();
+    await other.evaluate(() => {
+      const session = localStorage.getItem('fillpath.logged-in');
+      localStorage.removeItem('fillpath.logged-in');
+      new BroadcastChannel('fillpath.session').postMessage({ said: 'in', session });
+    });
+    // It stands on every page inside, and on no other.
+    await other.locator('#halt').waitFor();
+    assert.equal(new URL(other.url()).pathname, '/');
+    await other.close();
+  });
+
   test('what another tab tells late of the session before does not end this one; of this one it does', async () => {
     const other = await visitor.context.newPage();
     await other.goto(`${stage.url}/terms`);

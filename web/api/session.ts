@@ -56,6 +56,8 @@ export function onOtherTabs(tell: (said: Said) => void): () => void {
     const present = presentSession();
     // The end of a session that another has followed already: of that one the next word tells.
     if (said !== 'in' && present !== null && present !== session) return;
+    // The word may come before the storage tells of it, and whoever is in would stand at the door.
+    if (said === 'in' && present === null) writeHint(session);
     tell(said);
   };
   channel.addEventListener('message', hear);
