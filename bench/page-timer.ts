@@ -36,7 +36,7 @@ const TIMER = `(() => {
   new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
     .observe({ type: 'longtask' });
   const reactionFrom = (begun, isShown) => new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error('never shown: ' + isShown)), 10_000);
+    setTimeout(() => reject(new Error('never shown: ' + isShown)), 60_000);
     let painted = null;
     const look = () => afterPaint((now) => {
       painted ??= now - begun;

@@ -18,6 +18,7 @@ import { openConnection, percentile } from './client.ts';
 import { FILLED, signalsOf } from './orders.ts';
 import { openTimer, type Reaction, type Timer } from './page-timer.ts';
 import { writePast } from './past.ts';
+import { cpuMs } from './usage.ts';
 
 const ORDERS = 10_000;
 const PASSWORD = 'a horse, a staple, a battery';
@@ -64,12 +65,17 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
   const answers = new Map<string, Answer>();
   const underWay = new Set<string>();
   let lastHeard = performance.now();
+  /** Scripts that are asked for from then on are of other pages, brought ahead. */
+  let isThere = false;
+  const ahead = new Set<string>();
   network.on('Network.requestWillBeSent', ({ requestId, type }) => {
+    if (isThere && type === 'Script') ahead.add(requestId);
     // The stream stays open for as long as the page: its silence is no sign.
-    if (type !== 'EventSource') underWay.add(requestId);
+    else if (type !== 'EventSource') underWay.add(requestId);
   });
   network.on('Network.loadingFailed', ({ requestId }) => underWay.delete(requestId));
   network.on('Network.responseReceived', ({ requestId, type, response }) => {
+    if (ahead.has(requestId)) return;
     const encoding = Object.entries(response.headers).find(([name]) => /^content-encoding$/i.test(name));
     answers.set(requestId, {
       path: new URL(response.url).pathname,
@@ -81,11 +87,14 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
   });
   network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     const answer = answers.get(requestId);
-    if (answer) answer.bytes = encodedDataLength;
+    if (!answer) return;
+    answer.bytes = encodedDataLength;
     underWay.delete(requestId);
     lastHeard = performance.now();
   });
   await page.goto(address + path);
+  await page.waitForSelector('h1');
+  isThere = true;
   await page.waitForSelector(path === '/signals' || path === '/trades' ? 'a[data-row]' : 'h1');
   while (underWay.size > 0 || performance.now() - lastHeard < QUIET_MS) await sleep(QUIET_MS / 5);
   await page.close();
@@ -214,7 +223,7 @@ async function reactions(
 }
 
 /** What the service answers of the trades: the first time, when all of them are counted, and then. */
-async function tradesAnswers(page: Page, address: string): Promise<void> {
+async function tradesAnswers(page: Page, address: string, pid: number): Promise<void> {
   await page.goto(`${address}/login`);
   const ask = async (path: string) =>
     (await page.evaluate(`(async () => {
@@ -223,20 +232,24 @@ async function tradesAnswers(page: Page, address: string): Promise<void> {
       const { items = [] } = await answer.json();
       return { ms: performance.now() - begun, status: answer.status, id: items[5]?.id };
     })()`)) as { readonly ms: number; readonly status: number; readonly id?: string };
-  console.log(`\nanswer, ms, with ${ORDERS} orders          p50     worst   target < ${MOST_MS}`);
+  console.log(`\nanswer, ms, with ${ORDERS} orders          p50     worst      work   target < ${MOST_MS}`);
   const counted = await ask('/trading/trades');
   console.log(`  counted from the first order on   ${counted.ms.toFixed(0).padStart(8)}`);
   for (const path of ['/trading/trades', '/trading/trades/summary', `/trading/trades/${counted.id}`]) {
     const asked: number[] = [];
+    const before = cpuMs(pid);
     for (let n = 0; n < TIMES * 2; n++) {
       const { ms, status } = await ask(path);
       if (status !== 200) throw new Error(`${path} was answered with ${status}`);
       asked.push(ms);
     }
     const [half = 0, worst = 0] = [50, 100].map((percent) => percentile(asked, percent));
-    const figures = [half, worst].map((ms) => ms.toFixed(0).padStart(8));
+    // What the service itself did for one of them: on a machine that others use, too, the rest is theirs.
+    const work = (cpuMs(pid) - before) / asked.length;
+    const figures = [half, worst, work].map((ms) => ms.toFixed(0).padStart(8));
+    const byWork = half < MOST_MS ? '' : `; by its own work ${verdict(work < MOST_MS)}`;
     const name = path.replace(String(counted.id), '{id}');
-    console.log(`  ${name.padEnd(33)} ${figures.join('  ')}   ${verdict(half < MOST_MS)}`);
+    console.log(`  ${name.padEnd(33)} ${figures.join('  ')}   ${verdict(half < MOST_MS)}${byWork}`);
   }
 }
 
@@ -356,7 +369,7 @@ async function run(dir: string, browser: Browser): Promise<void> {
   const inside = await logIn(browser, address, trader);
   const context = await browser.newContext({ storageState: JSON.parse(inside) });
   const page = await context.newPage();
-  await tradesAnswers(page, address);
+  await tradesAnswers(page, address, server.pid);
   printLoads(await firstLoads(browser, address, inside));
   const timer = await openTimer(page);
   console.log(`\ninput → frame, ms, with ${ORDERS} orders`);
