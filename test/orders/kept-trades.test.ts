@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { keepTrades, type Whose } from '../../src/app/orders/kept-trades.ts';
-import { type Db, type Reads, sql } from '../../src/data/engine/db.ts';
+import { type Db, ListTooSlow, type Reads, sql } from '../../src/data/engine/db.ts';
 import { migrate } from '../../src/data/engine/migrate.ts';
 import { openPostgres } from '../../src/data/engine/postgres.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
@@ -151,4 +151,39 @@ test('an order is read once, and counted again only where it has changed; of too
   assert.equal(await readOf(other), 50);
   assert.equal(await readOf(other), 10);
   assert.equal(await readOf(one), 50);
+});
+
+test('where counting takes too long, the next who asks goes on from where it stood; a count that was broken off in between is not kept', async (t) => {
+  const db = openSqlite({ file: ':memory:' });
+  t.after(() => db.close());
+  await migrate(db, Date.now());
+  const { trade, whose } = openDesk(db, await makeTrader(db, {}));
+  for (let n = 0; n < 350; n++) await trade(n * 1_000, n % 2 === 0, 1);
+  let orders = 0;
+  /** Of the statements with such a word, the so-many-th fails. */
+  const failing = (word: string, nth: number): Reads => {
+    let asked = 0;
+    return {
+      ...db.lists,
+      async all<Row>(query: Parameters<Reads['all']>[0]) {
+        const text = query.parts.join('');
+        if (text.includes(word) && ++asked === nth) throw new ListTooSlow('too slow');
+        const rows = await db.lists.all<Row>(query);
+        if (text.includes('order_legs')) orders += rows.length;
+        return rows;
+      },
+    };
+  };
+  const all = await keepTrades().read(db.lists, whose(false));
+  assert.equal(all.closed.length, 175);
+  for (const [word, left] of [
+    ['order_legs', 150],
+    ['signal_members', 350],
+  ] as const) {
+    const kept = keepTrades({ last: 0 });
+    await assert.rejects(kept.read(failing(word, 3), whose(false)), ListTooSlow);
+    orders = 0;
+    assert.deepEqual(await kept.read(failing('nothing', 1), whose(false)), all);
+    assert.equal(orders, left, word);
+  }
 });

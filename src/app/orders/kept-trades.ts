@@ -1,7 +1,8 @@
 // Round trips, counted once. They can only be counted from the first order on; what was counted is kept in memory, and who asks
 // next has only what came since read and counted. Every change of an order sets its next version: what is kept holds for as long
 // as each of its orders still stands there with the version that it was counted with, and all of them are compared each
-// time. Nearly all that changes is among the last orders: those are counted anew each time, and not kept.
+// time. Nearly all that changes is among the last orders: those are counted anew each time, and not kept. Where counting takes too
+// long, the next who asks goes on from where it stood.
 
 import type { Reads } from '../../data/engine/db.ts';
 import { giveWay } from '../../data/engine/give-way.ts';
@@ -70,9 +71,19 @@ export function keepTrades({ last = LAST, most = MOST_ORDERS } = {}): KeptTrades
       const key = `${whose.user} ${whose.accountId} ${whose.simulation}`;
       const known = kept.get(key);
       const begun = known && (await stillHolds(lists, whose, known)) ? known : NOTHING;
-      const [older, all] = await countOn(lists, whose, begun, last);
-      keep(key, older);
-      return all;
+      const older = openCount(lists, begun);
+      const newest: HistoryOrder[] = [];
+      try {
+        for await (const orders of ordersFromTheFirst(lists, whose.user, { ...whose, after: begun.place })) {
+          newest.push(...orders);
+          await older.take(newest.splice(0, Math.max(0, newest.length - last)));
+        }
+      } finally {
+        if (older.isWhole()) keep(key, older.read());
+      }
+      const all = openCount(lists, older.read());
+      await all.take(newest);
+      return all.close();
     },
   };
 }
@@ -82,25 +93,6 @@ async function stillHolds(lists: Reads, whose: Whose, { orders, place }: Kept): 
   for await (const versions of versionsUpTo(lists, whose, place))
     for (const version of versions) if (version !== orders[compared++]) return false;
   return compared === orders.length;
-}
-
-/** What is to be kept, and what all came to. */
-async function countOn(
-  lists: Reads,
-  whose: Whose,
-  begun: Kept,
-  last: number,
-): Promise<readonly [Kept, CountedTrades]> {
-  const older = openCount(lists, begun);
-  const newest: HistoryOrder[] = [];
-  for await (const orders of ordersFromTheFirst(lists, whose.user, { ...whose, after: begun.place })) {
-    newest.push(...orders);
-    await older.take(newest.splice(0, Math.max(0, newest.length - last)));
-  }
-  const kept = older.read();
-  const all = openCount(lists, kept);
-  await all.take(newest);
-  return [kept, await all.close()];
 }
 
 /** Goes on from there, and leaves it as it is. */
@@ -115,7 +107,8 @@ function openCount(lists: Reads, begun: Kept) {
     begun.soFar,
   );
   async function learnStrategies(): Promise<void> {
-    closed.push(...(await withStrategies(lists, ended.splice(0))));
+    closed.push(...(await withStrategies(lists, ended)));
+    ended.length = 0;
   }
   return {
     async take(some: readonly HistoryOrder[]): Promise<void> {
@@ -127,6 +120,8 @@ function openCount(lists: Reads, begun: Kept) {
       }
       await learnStrategies();
     },
+    /** Else it was broken off, and not all that was taken is in it. */
+    isWhole: (): boolean => ended.length === 0,
     read: (): Kept => ({ orders, place, soFar: trades.soFar(), closed, foreign }),
     async close(): Promise<CountedTrades> {
       const open = trades.close();

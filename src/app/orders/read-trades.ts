@@ -75,7 +75,8 @@ export async function readTradesSummary(
     if (trade.currency !== currency) continue;
     figures.take(trade);
     owners.add(trade.accountId);
-    earnedBefore = add(earnedBefore, earnedIn(trade, filter).before);
+    const isOlder = filter.from !== undefined && trade.openedAt < filter.from;
+    if (isOlder) earnedBefore = add(earnedBefore, earnedIn(trade, filter).before);
     giveWay();
   }
   // Of a strategy or of what closed them, the rest of the account's profit says nothing.
