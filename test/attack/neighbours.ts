@@ -119,7 +119,7 @@ async function beside(name: string, send: () => Promise<Sample>, begin: Begin): 
 /** By the operator's own command, beside the service. */
 async function exporting({ product }: Desk): Promise<() => Promise<number>> {
   const { checkout, dataDir, databaseUrl, redisUrl } = product;
-  const args = [join(checkout, 'src/main.ts'), 'export', 'orders', '-o', join(dataDir, 'orders.csv')];
+  const args = [join(checkout, 'bin/fillpath.js'), 'export', 'orders', '-o', join(dataDir, 'orders.csv')];
   const child = spawn(process.execPath, args, {
     env: {
       PATH: process.env.PATH,

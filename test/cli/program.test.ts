@@ -155,6 +155,27 @@ test('an old Node passes on to the one that npm ci brought, or says what is miss
   );
 });
 
+test('what reads much beside the service is idle work to Linux, from its start on', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const says = `import { readFileSync } from 'node:fs';
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+    console.error('policy ' + fields[38]);`;
+  const env = {
+    PATH: process.env.PATH,
+    DATA_DIR: folder(t),
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(says)}`,
+  };
+  const policiesOf = async (...args: string[]) =>
+    [...(await started(process.execPath, [BIN, ...args], env)).err.matchAll(/policy (\d)/g)].map(
+      ([, policy]) => policy,
+    );
+  const [PLAIN, IDLE] = ['0', '5'];
+  for (const noun of ['export', 'backup', 'audit'])
+    assert.deepEqual(await policiesOf(noun, '--help'), [PLAIN, IDLE], noun);
+  assert.deepEqual(await policiesOf('errors'), [PLAIN]);
+});
+
 test('`start` runs the service, with the settings of .env, until it is told to stop', async (t) => {
   const dir = folder(t);
   writeFileSync(
