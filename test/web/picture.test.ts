@@ -70,8 +70,7 @@ await onStage('A picture of it', async ({ stage, visitor, page, open }) => {
     await open(`/orders/${opener}`);
     await status.filter({ hasText: 'the broker’s own candles' }).waitFor();
     await page.getByText('The candles as a table').click();
-    const rows = page.locator('details table tbody tr');
-    assert.ok((await rows.count()) > 5);
+    await page.locator('details table tbody tr').nth(5).waitFor();
     await page.getByRole('button', { name: '5 min', exact: true }).click();
     assert.equal(
       await page.getByRole('button', { name: '5 min', exact: true }).getAttribute('aria-pressed'),
