@@ -5,6 +5,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { giveWay } from './give-way.ts';
 
+/** Rows of a list, in one step, that may not fit. The database takes a step to its end, beside whatever order comes meanwhile. */
+export const PASSED_OVER = 50;
+
 /** Does the work when its turn has come, and ends the turn with it. */
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 

@@ -5,7 +5,7 @@
 import { type AccountId, isUuid, type OrderId, type Timestamp, type UserId } from '../../domain/ids.ts';
 import { type Order, type OrderStatus, SOURCES, type Source } from '../../domain/orders/order.ts';
 import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
-import { inSteps } from '../engine/steps.ts';
+import { inSteps, PASSED_OVER } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
 import { anyOf, spelledLike, symbolsOf } from './spellings.ts';
 
@@ -23,9 +23,6 @@ export interface OrderFilter {
   /** An id of ours or a reference of the broker's, as it is; or how a symbol begins. */
   readonly search?: string;
 }
-
-/** In one statement. The database does it to its end, beside whatever order comes meanwhile. */
-const STEP = 50;
 
 interface Found {
   readonly order_id: OrderId;
@@ -51,7 +48,7 @@ export async function listOrders(
   const ids: OrderId[] = [];
   const first = after === null ? null : await placeOf(db, user, after);
   if (after !== null && first === null) return [];
-  const step = others.length === 0 ? limit : STEP;
+  const step = others.length === 0 ? limit : PASSED_OVER;
   const read = (last: readonly Seen[] | null) =>
     db.all<Seen>(searchStep(leading, others, last?.at(-1) ?? first, step));
   for await (const seen of inSteps<readonly Seen[]>(read)) {

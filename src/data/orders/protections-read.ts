@@ -7,7 +7,7 @@ import type { Protection, ProtectionState } from '../../domain/protection/protec
 import type { HistoryLine } from '../../domain/protection/told.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
-import { inSteps } from '../engine/steps.ts';
+import { inSteps, PASSED_OVER } from '../engine/steps.ts';
 import { type ProtectionRow, toProtection } from './protections.ts';
 
 /** Where an order's protection is to be found: for what it opened, or, of a `protect`, for what was held under its symbol. */
@@ -114,9 +114,6 @@ const listed = (row: ProtectionRow): ListedProtection => ({
   endedAt: row.ended_at,
 });
 
-/** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
-const STEP = 250;
-
 /** Newest first; `after` is the last one of the page before. What does not fit is passed over in steps. */
 export async function listProtections(
   db: Reads,
@@ -125,7 +122,7 @@ export async function listProtections(
 ): Promise<ListedProtection[]> {
   const begun = performance.now();
   const others = conditionsOf(filter);
-  const step = others.length === 0 ? limit : STEP;
+  const step = others.length === 0 ? limit : PASSED_OVER;
   type Seen = ProtectionRow & { fits: number | boolean };
   const read = (last: string | null) =>
     db.all<Seen>(

@@ -7,7 +7,7 @@ import type { QuantityType } from '../../domain/orders/sizing.ts';
 import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
-import { inSteps } from '../engine/steps.ts';
+import { inSteps, PASSED_OVER } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
 import { among, type SignalFilter, searchFor } from './signal-search.ts';
 
@@ -192,8 +192,7 @@ interface SeenRow extends SignalRow {
   fits: number | boolean;
 }
 
-/** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
-const STEP = 250;
+const NEWEST_FIRST = sql`order by arrived_at desc, id desc`;
 /** A page is looked for so long; then it is what was found, and the next goes on from there. */
 const PAGE_MS = 400;
 
@@ -211,29 +210,42 @@ export async function listSignals(
   const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
   if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
   const { sources, fits } = await searchFor(db, user, filter, realAccounts);
-  const step = fits.length === 0 ? limit : STEP;
+  const step = fits.length === 0 ? limit : PASSED_OVER;
   const from = (conditions: readonly Statement[], last: string | null) =>
     join(
       [
         sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
               refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,
-              group_id,`,
-        fits.length === 0 ? sql`true` : join(fits, ' and '),
-        sql`as fits from signals where`,
+              group_id from signals where`,
         join([...conditions, ...(last === null ? [] : [behind(user, last)])], ' and '),
-        sql`order by arrived_at desc, id desc limit ${step}`,
+        NEWEST_FIRST,
+        sql`limit ${step}`,
       ],
       ' ',
     );
-  const read = (last: string | null) => {
+  const next = (last: string | null) => {
     const [only, ...others] = sources.map((conditions) => from(conditions, last));
-    if (!only || others.length === 0) return db.all<SeenRow>(only ?? from([], last));
+    if (!only || others.length === 0) return only ?? from([], last);
     const each = [only, ...others].map((source, nth) =>
       join([sql`select * from (`, source, nth === 0 ? sql`) as one` : sql`) as other`], ''),
     );
-    const together = join(each, ' union all ');
-    return db.all<SeenRow>(join([together, sql` order by arrived_at desc, id desc limit ${step}`], ''));
+    return join([join(each, ' union all '), NEWEST_FIRST, sql`limit ${step}`], ' ');
   };
+  // Whether one fits is asked of the few that were read: of all that there are, PostgreSQL would look through all orders first.
+  const read = (last: string | null) =>
+    db.all<SeenRow>(
+      join(
+        [
+          sql`select signals.*,`,
+          fits.length === 0 ? sql`true` : join(fits, ' and '),
+          sql`as fits from (`,
+          next(last),
+          sql`) as signals`,
+          NEWEST_FIRST,
+        ],
+        ' ',
+      ),
+    );
   const rows: SignalRow[] = [];
   let lookedBackTo: string | null = null;
   for await (const seen of inSteps<readonly SeenRow[]>((last) => read(last?.at(-1)?.id ?? after))) {
