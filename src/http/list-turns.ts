@@ -11,8 +11,13 @@ import { READING, whenClosed } from './reads-at-once.ts';
 export interface ListTurns {
   /** Resolves when the turn comes, with what ends it. */
   take(user: UserId): Promise<() => void>;
-  /** Somebody trades, until what is returned is called. */
-  trading(): () => void;
+}
+
+/** Whether somebody trades, or did just now. */
+export interface Trading {
+  /** Until what is returned is called, once. */
+  begins(): () => void;
+  isOn(now: number): boolean;
 }
 
 /** As many as the database has connections for lists. */
@@ -21,31 +26,49 @@ const SETTINGS = {
   atOnce: AT_ONCE,
   /** Between two lists of one user: for the thread to hear who else is there. */
   pauseMs: 10,
-  /** While somebody trades, and so long after: one list of a user in so long … */
-  calmAfterMs: 1_000,
+  /** While somebody trades: one list of a user in so long … */
   rhythmMs: 200,
   /** … but for so many, which a page or two ask for when they are opened. */
   spare: 12,
 };
 /** Of users whose last list is remembered. */
 const REMEMBERED = 1_000;
+const CALM_AFTER_MS = 1_000;
 
-export function createListTurns(settings: Partial<typeof SETTINGS> = {}): ListTurns {
-  const { atOnce, pauseMs, calmAfterMs, rhythmMs, spare } = { ...SETTINGS, ...settings };
+export function createTrading(calmAfterMs = CALM_AFTER_MS): Trading {
+  let traders = 0;
+  let tradedAt = Number.NEGATIVE_INFINITY;
+  return {
+    begins() {
+      traders++;
+      const readersGoOn = tradingBegins();
+      return () => {
+        traders--;
+        tradedAt = performance.now();
+        readersGoOn();
+      };
+    },
+    isOn: (now) => traders > 0 || now < tradedAt + calmAfterMs,
+  };
+}
+
+export function createListTurns(
+  trading: Pick<Trading, 'isOn'>,
+  settings: Partial<typeof SETTINGS> = {},
+): ListTurns {
+  const { atOnce, pauseMs, rhythmMs, spare } = { ...SETTINGS, ...settings };
   /** The user who was served last comes last. */
   const waiting = new Map<UserId, (() => void)[]>();
   const underWay = new Set<UserId>();
   /** When the last list ended, and when all would have been read, had they been read in the rhythm. */
   const read = new Map<UserId, { readonly at: number; readonly inRhythm: number }>();
-  let traders = 0;
-  let tradedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   function pauseOf(user: UserId, now: number): number {
     const last = read.get(user);
     if (!last) return 0;
-    const isTraded = traders > 0 || now < tradedAt + calmAfterMs;
-    return Math.max(last.at + pauseMs, isTraded ? last.inRhythm - spare * rhythmMs : 0) - now;
+    const inRhythm = trading.isOn(now) ? last.inRhythm - spare * rhythmMs : 0;
+    return Math.max(last.at + pauseMs, inRhythm) - now;
   }
 
   function serve(): void {
@@ -90,13 +113,6 @@ export function createListTurns(settings: Partial<typeof SETTINGS> = {}): ListTu
         waiting.set(user, line);
         serve();
       }),
-    trading() {
-      traders++;
-      return once(() => {
-        traders--;
-        tradedAt = performance.now();
-      });
-    },
   };
 }
 
@@ -121,7 +137,8 @@ declare module 'fastify' {
 }
 
 export function takeTurns(server: FastifyInstance): void {
-  const [short, long] = [createListTurns(), createListTurns({ rhythmMs: 100 })];
+  const trading = createTrading();
+  const [short, long] = [createListTurns(trading), createListTurns(trading, { rhythmMs: 100 })];
   const endings = new WeakMap<FastifyReply, () => void>();
   server.addHook('onRoute', (route) => {
     route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
@@ -130,10 +147,7 @@ export function takeTurns(server: FastifyInstance): void {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
     if (!acts) return done();
-    const ends = [short.trading(), long.trading(), tradingBegins()];
-    whenClosed(reply, () => {
-      for (const end of ends) end();
-    });
+    whenClosed(reply, trading.begins());
     done();
   });
   server.decorateRequest('inTurn');

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { type PageRequest, pagesOf } from '../../src/app/pages.ts';
 import { inSteps, untilDone } from '../../src/data/engine/steps.ts';
 import type { UserId } from '../../src/domain/ids.ts';
-import { createListTurns } from '../../src/http/list-turns.ts';
+import { createListTurns, createTrading } from '../../src/http/list-turns.ts';
 
 const counted = (last: number | null): number | null => {
   const next = (last ?? 0) + 1;
@@ -55,7 +55,7 @@ describe('steps', () => {
 });
 
 test('ten downloads of one user count as one: another’s pages come in between, page by page', async () => {
-  const turns = createListTurns({ atOnce: 1, pauseMs: 0 });
+  const turns = createListTurns(createTrading(), { atOnce: 1, pauseMs: 0 });
   const read: UserId[] = [];
   const download = async (user: UserId, pages: number) => {
     const page = async ({ cursor }: PageRequest) => {

@@ -4,19 +4,20 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { UserId } from '../../src/domain/ids.ts';
-import { createListTurns } from '../../src/http/list-turns.ts';
+import { createListTurns, createTrading } from '../../src/http/list-turns.ts';
 import { stopwatch } from '../stopwatch.ts';
 import { openWorld } from '../world.ts';
 
 const [ADA, BOB, EVE] = ['ada', 'bob', 'eve'] as [UserId, UserId, UserId];
 
 /** Whose turn has come, in that order; each is ended by its name's next end. */
-function desk(settings: Parameters<typeof createListTurns>[0]) {
-  const turns = createListTurns(settings);
+function desk(settings: Parameters<typeof createListTurns>[1], calmAfterMs?: number) {
+  const trading = createTrading(calmAfterMs);
+  const turns = createListTurns(trading, settings);
   const begun: UserId[] = [];
   const endings: (() => void)[] = [];
   return {
-    turns,
+    trading,
     begun,
     async ask(...users: UserId[]) {
       for (const user of users)
@@ -47,9 +48,9 @@ describe('lists', () => {
   });
 
   test('of one user come as they are asked for, some of them, and then in a slow rhythm while somebody trades', async () => {
-    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60, calmAfterMs: 60_000, spare: 2 };
-    const { turns, begun, ask, endFirst } = desk(settings);
-    turns.trading()();
+    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60, spare: 2 };
+    const { trading, begun, ask, endFirst } = desk(settings, 60_000);
+    trading.begins()();
     await ask(EVE, EVE, EVE, EVE, EVE);
     for (let index = 0; index < 3; index++) await endFirst();
     assert.deepEqual(begun, [EVE, EVE, EVE]);
@@ -62,12 +63,12 @@ describe('lists', () => {
   });
 
   test('that were read fast while nobody traded are soon forgotten, and nobody is slowed down for long after a trade', async () => {
-    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60_000, calmAfterMs: 50, spare: 1 };
-    const { turns, begun, ask, endFirst } = desk(settings);
+    const settings = { atOnce: 2, pauseMs: 0, rhythmMs: 60_000, spare: 1 };
+    const { trading, begun, ask, endFirst } = desk(settings, 50);
     await ask(...Array.from({ length: 20 }, () => EVE));
     for (let index = 0; index < 10; index++) await endFirst();
     assert.equal(begun.length, 11);
-    const done = turns.trading();
+    const done = trading.begins();
     await endFirst();
     assert.equal(begun.length, 11);
     done();
@@ -77,7 +78,7 @@ describe('lists', () => {
   });
 
   test('that are ended twice, or given up, hold up nobody', async () => {
-    const turns = createListTurns({ atOnce: 1, pauseMs: 0 });
+    const turns = createListTurns(createTrading(), { atOnce: 1, pauseMs: 0 });
     const end = await turns.take(ADA);
     const next = turns.take(BOB);
     end();
