@@ -44,6 +44,7 @@ import { unreadableReplies } from '../migrations/033-unreadable-replies.ts';
 import { lateFills } from '../migrations/034-late-fills.ts';
 import { lateFillIndex } from '../migrations/035-late-fill-index.ts';
 import { groupLists } from '../migrations/036-group-lists.ts';
+import { newestTerms } from '../migrations/037-newest-terms.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -104,6 +105,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '034-late-fills', script: lateFills },
   { name: '035-late-fill-index', script: lateFillIndex, besideOthers: true },
   { name: '036-group-lists', script: groupLists, besideOthers: true },
+  { name: '037-newest-terms', script: newestTerms },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
