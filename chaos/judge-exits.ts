@@ -189,7 +189,11 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     if (opens && code === 'account_halted' && wasHalted(account, startOf(row), endedAt)) return null;
     // With a stop that the market has passed nothing is sent, not even what it would have closed first.
     if (opens && code === 'invalid_protection') return null;
-    if (`${code}` === 'credentials_rejected' && (forGood.get(account) ?? endedAt) < endedAt) return null;
+    const refusedAt = forGood.get(account) ?? endedAt;
+    if (`${code}` === 'credentials_rejected' && refusedAt < endedAt) return null;
+    // Its answer was lost, and then it could not even be asked for: it was unknown until it was found never to have arrived.
+    const wasInDoubt = exits.some(({ sent_at }) => sent_at !== null && millis(sent_at) < refusedAt);
+    if (status === 'expired' && wasInDoubt && refusedAt < endedAt) return null;
     if (isAtDeadline(row, endedAt)) return null;
     const seconds = ((endedAt - startOf(row)) / 1000).toFixed(1);
     return `was given up after ${seconds} s: ${status} ${code}`;

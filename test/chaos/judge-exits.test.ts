@@ -212,6 +212,14 @@ describe('the judge lets an exit end', () => {
       held: HELD_BEFORE,
       denials: [0, 3_000, 8_000],
     },
+    'that never arrived, while its credentials were refused for good': {
+      status: 'expired',
+      code: 'expired',
+      endsAfter: 20_000,
+      leg: { status: 'expired', sent_at: timestamp(START) },
+      held: HELD_BEFORE,
+      denials: [1_000, 4_000, 9_000],
+    },
   }))
     it(how, () => assert.deepEqual(problemsOf(story), []));
 
@@ -290,6 +298,18 @@ describe('the judge notices an exit', () => {
         endsAfter: 20_000,
         leg: { status: 'expired' },
         held: HELD_BEFORE,
+      },
+      /given up after 20\.0 s: expired/,
+    ],
+    [
+      'that expires before its time, while its credentials are refused twice',
+      {
+        status: 'expired',
+        code: 'expired',
+        endsAfter: 20_000,
+        leg: { status: 'expired', sent_at: timestamp(START) },
+        held: HELD_BEFORE,
+        denials: [1_000, 4_000],
       },
       /given up after 20\.0 s: expired/,
     ],
