@@ -202,6 +202,32 @@ describe('a target at Alpaca', () => {
     assert.deepEqual([ended?.status, ended?.fillQuantity], ['cancelled', '0']);
   });
 
+  it('that was filled in part before its stop was hit: the stop has filled the rest, whatever its quantity says', async () => {
+    const over = {
+      ...OCO,
+      status: 'replaced',
+      replaced_by: LEG.id,
+      filled_qty: '1',
+      filled_avg_price: '200',
+    };
+    for (const qty of ['3', '2']) {
+      const hit = { ...LEG, qty, status: 'filled', filled_qty: '2', filled_avg_price: '169.5' };
+      const { find, broker } = await desk({
+        [BY_ID]: json(over),
+        [at('GET', OCO)]: json({ ...over, legs: [hit] }),
+      });
+      const state = await find(sentAs(TARGET));
+      assert.deepEqual(
+        [state?.status, state?.order?.status, state?.order?.fillQuantity, state?.order?.fillPrice],
+        ['triggered', 'filled', '2', '169.5'],
+      );
+      const ended = await broker.find({ ...sentAs(TARGET), brokerRef: OCO.id }, NO_HURRY);
+      assert.deepEqual([ended?.status, ended?.fillQuantity], ['cancelled', '1']);
+    }
+    const alone = { ...STOP, status: 'filled', filled_qty: '2', filled_avg_price: '169.5' };
+    await assert.rejects((await desk({ [BY_ID]: json(alone) })).find(sentAs(FIRST)), BrokerUnavailable);
+  });
+
   it('that is filled ends its stop, and says why', async () => {
     const over = { ...OCO, status: 'filled', filled_qty: '3', filled_avg_price: '200' };
     const { find } = await desk({

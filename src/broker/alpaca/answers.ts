@@ -115,6 +115,7 @@ const order = {
   status,
   type: Type.Optional(text),
   time_in_force: Type.Optional(text),
+  order_class: orNull(Type.String()),
   limit_price: orNull(numeral),
   stop_price: orNull(numeral),
   replaced_by: orNull(Type.String()),
@@ -124,17 +125,19 @@ interface Filling {
   readonly qty: Numeral;
   readonly filled_qty: Numeral;
   readonly filled_avg_price?: Numeral | null;
+  readonly order_class?: string | null;
   readonly status: Status;
 }
 
-function addsUp({ qty, filled_qty, filled_avg_price, status }: Filling): boolean {
+function addsUp({ qty, filled_qty, filled_avg_price, order_class, status }: Filling): boolean {
   const [wanted, filled] = [decimal(qty), decimal(filled_qty)];
   if (sign(wanted) <= 0 || sign(filled) < 0 || compare(filled, wanted) > 0) return false;
   const price = filled_avg_price ?? null;
   const hasPrice = price !== null && sign(decimal(price)) > 0;
   // A fill has a price. One of an order that is open and not filled is none; of one that has ended its quantity may still come.
   if (sign(filled) > 0 ? !hasPrice : hasPrice && STATUSES[status] !== 'open') return false;
-  return STATUSES[status] !== 'filled' || compare(filled, wanted) === 0;
+  // What the other of a pair has filled is left to this one no more, whether or not its own quantity tells so.
+  return STATUSES[status] !== 'filled' || order_class === 'oco' || compare(filled, wanted) === 0;
 }
 
 const Order = Type.Refine(Type.Object(order), addsUp);

@@ -8,7 +8,8 @@
 // Where the documents are silent, the worse is assumed:
 // - Legs are not told of an order that is asked for by the client's id: they are asked for by Alpaca's.
 // - A leg that was replaced may stay in the list of legs, and the one in its place may not come in: it is followed.
-// - Whether a target that is filled in part lessens its stop: no more can be sold than is left of the target.
+// - Whether a target that is filled in part lessens its stop: no more can be sold than is left of the target, and a stop that
+//   is filled with that is filled, whatever its quantity says.
 // - An order that waits for its cancellation can trigger until it has ended, and reserves its shares: it stands.
 // - A stop to sell what is not held would be taken for a short sale that waits: so the position is looked at first.
 
