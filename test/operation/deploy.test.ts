@@ -524,7 +524,7 @@ describe('the fronts', () => {
   const program = find('nginx');
 
   for (const [path, kind] of Object.entries(FRONTS))
-    describe(path, { skip: !program }, () => {
+    describe(path, { skip: program ? false : 'needs nginx (Debian’s package nginx-light)' }, () => {
       let nginx: Kept | null = null;
       let port = 0;
       let ports: number[] = [];
