@@ -149,6 +149,7 @@ async function findTrades(
 ): Promise<Found> {
   const { simulation, from, to, symbol, closedBy, currency, strategy } = filter;
   const isOf = (trade: RoundTrip) =>
+    (to === undefined || trade.openedAt <= to) &&
     (currency === undefined || trade.currency === currency) &&
     (symbol === undefined || canonicalSymbol(trade.brokerName, symbol) === trade.symbol);
   const isAsked = (trade: ClosedTrade) =>
