@@ -9,8 +9,8 @@ import type { UserId } from '../domain/ids.ts';
 import { READING, whenClosed } from './reads-at-once.ts';
 
 export interface ListTurns {
-  /** Resolves when the turn comes, with what ends it. */
-  take(user: UserId): Promise<() => void>;
+  /** Resolves when the turn comes, with what ends it; without one, where `whenGone` tells before that nobody waits any more. */
+  take(user: UserId, whenGone?: (leave: () => void) => void): Promise<() => void>;
 }
 
 /** Whether somebody trades, or did just now. */
@@ -105,16 +105,29 @@ export function createListTurns(
     setImmediate(serve);
   }
 
+  function leave(user: UserId, begin: () => void): boolean {
+    const line = waiting.get(user) ?? [];
+    const place = line.indexOf(begin);
+    if (place === -1) return false;
+    line.splice(place, 1);
+    if (line.length === 0) waiting.delete(user);
+    return true;
+  }
+
   return {
-    take: (user) =>
+    take: (user, whenGone) =>
       new Promise((resolve) => {
         const line = waiting.get(user) ?? [];
-        line.push(() => resolve(once(() => end(user))));
+        const begin = () => resolve(once(() => end(user)));
+        line.push(begin);
         waiting.set(user, line);
+        whenGone?.(() => leave(user, begin) && resolve(NO_TURN));
         serve();
       }),
   };
 }
+
+const NO_TURN = (): void => {};
 
 function once(does: () => void): () => void {
   let isDone = false;
@@ -158,7 +171,9 @@ export function takeTurns(server: FastifyInstance): void {
   });
   async function inTurn(request: FastifyRequest, reply: FastifyReply, turns: ListTurns): Promise<void> {
     const user = request.caller.user.id;
-    let first: (() => void) | undefined = await turns.take(user);
+    let first: (() => void) | undefined = await turns.take(user, (leave) => whenClosed(reply, leave));
+    // Who left has no turn, and nothing is read for nobody.
+    if (reply.raw.closed) reply.hijack();
     endings.set(reply, first);
     // Where it is never sent.
     whenClosed(reply, first);

@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { keepTrades, type Whose } from '../../src/app/orders/kept-trades.ts';
+import { readTradesSummary } from '../../src/app/orders/read-trades.ts';
 import { type Db, ListTooSlow, type Reads, sql } from '../../src/data/engine/db.ts';
 import { migrate } from '../../src/data/engine/migrate.ts';
 import { openPostgres } from '../../src/data/engine/postgres.ts';
@@ -63,6 +64,20 @@ function openDesk(db: Db, { user, account }: Trader) {
       ]);
     },
   };
+}
+
+/** How many legs have been read by it. */
+function countingLegs(db: Db): { readonly lists: Reads; legs(): number } {
+  let legs = 0;
+  const lists: Reads = {
+    ...db.lists,
+    async all<Row>(query: Parameters<Reads['all']>[0]) {
+      const rows = await db.lists.all<Row>(query);
+      if (query.parts.join('').includes('order_legs')) legs += rows.length;
+      return rows;
+    },
+  };
+  return { lists, legs: () => legs };
 }
 
 const does = fc.oneof(
@@ -126,20 +141,12 @@ test('an order is read once, and counted again only where it has changed; of too
   await migrate(db, Date.now());
   const desks = [openDesk(db, await makeTrader(db, {})), openDesk(db, await makeTrader(db, {}))] as const;
   for (const { trade } of desks) for (let n = 0; n < 50; n++) await trade(n * 1_000, n % 2 === 0, 1);
-  let legs = 0;
-  const lists: Reads = {
-    ...db.lists,
-    async all<Row>(query: Parameters<Reads['all']>[0]) {
-      const rows = await db.lists.all<Row>(query);
-      if (query.parts.join('').includes('order_legs')) legs += rows.length;
-      return rows;
-    },
-  };
+  const { lists, legs } = countingLegs(db);
   const kept = keepTrades({ last: 10, most: 60 });
   const readOf = async ({ whose }: (typeof desks)[number]): Promise<number> => {
-    legs = 0;
+    const before = legs();
     assert.equal((await kept.read(lists, whose(false))).closed.length, 25);
-    return legs;
+    return legs() - before;
   };
   const [one, other] = desks;
   assert.equal(await readOf(one), 50);
@@ -186,4 +193,62 @@ test('where counting takes too long, the next who asks goes on from where it sto
     assert.deepEqual(await kept.read(failing('nothing', 1), whose(false)), all);
     assert.equal(orders, left, word);
   }
+});
+
+test('of an account that alone is too large nothing is kept, and of the others everything stays', async (t) => {
+  const db = openSqlite({ file: ':memory:' });
+  t.after(() => db.close());
+  await migrate(db, Date.now());
+  const [small, large] = [openDesk(db, await makeTrader(db, {})), openDesk(db, await makeTrader(db, {}))];
+  for (let n = 0; n < 20; n++) await small.trade(n * 1_000, n % 2 === 0, 1);
+  for (let n = 0; n < 60; n++) await large.trade(n * 1_000, n % 2 === 0, 1);
+  const { lists, legs } = countingLegs(db);
+  const kept = keepTrades({ last: 0, most: 50 });
+  const readOf = async ({ whose }: typeof small): Promise<number> => {
+    const before = legs();
+    await kept.read(lists, whose(false));
+    return legs() - before;
+  };
+  assert.equal(await readOf(small), 20);
+  assert.equal(await readOf(large), 60);
+  assert.equal(await readOf(large), 60);
+  assert.equal(await readOf(small), 0);
+});
+
+test('a question about many accounts has the time of one, and who asks again goes on from where it stood', async (t) => {
+  const db = openSqlite({ file: ':memory:' });
+  t.after(() => db.close());
+  await migrate(db, Date.now());
+  const first = await makeTrader(db, {});
+  const user = first.user.id;
+  const traders = [first];
+  for (let n = 1; n < 5; n++) {
+    const { account } = await makeTrader(db, {});
+    await db.commit([sql`update trading_accounts set user_id = ${user} where id = ${account.id}`]);
+    traders.push({ ...first, account });
+  }
+  for (const trader of traders) {
+    const { trade } = openDesk(db, trader);
+    for (let n = 0; n < 250; n++) await trade(n * 1_000, n % 2 === 0, 1);
+  }
+  // Each reading of orders takes two seconds: six for an account.
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const lists: Reads = {
+    ...db.lists,
+    async all<Row>(query: Parameters<Reads['all']>[0]) {
+      const rows = await db.lists.all<Row>(query);
+      if (query.parts.join('').includes('order_legs') && rows.length > 0) now += 2_000;
+      return rows;
+    },
+  };
+  const keptTrades = keepTrades({ last: 0 });
+  const asked = () => {
+    now = 0;
+    return readTradesSummary({ db: { ...db, lists }, keptTrades }, user, { simulation: false, zone: 'UTC' });
+  };
+  await assert.rejects(asked(), ListTooSlow);
+  assert.equal(now, 12_000);
+  await assert.rejects(asked(), ListTooSlow);
+  assert.equal((await asked()).trades, 5 * 125);
 });

@@ -102,6 +102,17 @@ describe('GET /trading/trades', () => {
     assert.equal((await summary(world, trader, '?symbol=BTCUSDT')).realised, null);
   });
 
+  test('of a time before all of them is of no currency', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({}, rich);
+    await tradedDay(world, trader, clock.advance);
+    const first = (await trades(world, trader)).items.at(-1);
+    const before = new Date(Date.parse(first?.opened_at ?? '') - 1).toISOString();
+    assert.equal((await summary(world, trader, `?to=${before}`)).currency, null);
+    assert.equal((await summary(world, trader, `?to=${first?.opened_at}`)).currency, 'USD');
+  });
+
   test('is read page by page, and whole as CSV with the ids', async (t) => {
     const clock = settableClock();
     const world = await openWorld(t, { clock });

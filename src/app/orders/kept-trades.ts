@@ -8,7 +8,9 @@ import type { Reads } from '../../data/engine/db.ts';
 import { giveWay } from '../../data/engine/give-way.ts';
 import { alertIdsOf } from '../../data/orders/alert-ids.ts';
 import {
+  type Allowance,
   type HistoryOrder,
+  newAllowance,
   ordersFromTheFirst,
   type Place,
   versionsUpTo,
@@ -32,7 +34,7 @@ interface CountedTrades {
 }
 
 export interface KeptTrades {
-  read(lists: Reads, whose: Whose): Promise<CountedTrades>;
+  read(lists: Reads, whose: Whose, allowance?: Allowance): Promise<CountedTrades>;
 }
 
 interface Kept extends Omit<CountedTrades, 'open'> {
@@ -56,7 +58,9 @@ export function keepTrades({ last = LAST, most = MOST_ORDERS } = {}): KeptTrades
 
   function keep(key: string, counted: Kept): void {
     kept.delete(key);
-    if (counted.orders.length > 0) kept.set(key, counted);
+    // What alone is more than all may be would only take the others' place.
+    if (counted.orders.length === 0 || counted.orders.length > most) return;
+    kept.set(key, counted);
     let orders = 0;
     for (const each of kept.values()) orders += each.orders.length;
     for (const [oldest, each] of kept) {
@@ -67,14 +71,15 @@ export function keepTrades({ last = LAST, most = MOST_ORDERS } = {}): KeptTrades
   }
 
   return {
-    async read(lists, whose) {
+    async read(lists, whose, allowance = newAllowance()) {
       const key = `${whose.user} ${whose.accountId} ${whose.simulation}`;
       const known = kept.get(key);
-      const begun = known && (await stillHolds(lists, whose, known)) ? known : NOTHING;
+      const begun = known && (await stillHolds(lists, whose, known, allowance)) ? known : NOTHING;
       const older = openCount(lists, begun);
       const newest: HistoryOrder[] = [];
       try {
-        for await (const orders of ordersFromTheFirst(lists, whose.user, { ...whose, after: begun.place })) {
+        const wanted = { ...whose, after: begun.place, allowance };
+        for await (const orders of ordersFromTheFirst(lists, whose.user, wanted)) {
           newest.push(...orders);
           await older.take(newest.splice(0, Math.max(0, newest.length - last)));
         }
@@ -88,9 +93,14 @@ export function keepTrades({ last = LAST, most = MOST_ORDERS } = {}): KeptTrades
   };
 }
 
-async function stillHolds(lists: Reads, whose: Whose, { orders, place }: Kept): Promise<boolean> {
+async function stillHolds(
+  lists: Reads,
+  whose: Whose,
+  { orders, place }: Kept,
+  allowance: Allowance,
+): Promise<boolean> {
   let compared = 0;
-  for await (const versions of versionsUpTo(lists, whose, place))
+  for await (const versions of versionsUpTo(lists, whose, place, allowance))
     for (const version of versions) if (version !== orders[compared++]) return false;
   return compared === orders.length;
 }

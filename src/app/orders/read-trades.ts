@@ -5,6 +5,7 @@
 import { accountIdsOf, realMoneyAmong, realMoneyOf } from '../../data/accounts/accounts.ts';
 import type { Db, Reads } from '../../data/engine/db.ts';
 import { giveWay } from '../../data/engine/give-way.ts';
+import { newAllowance } from '../../data/orders/history.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
 import { add, type Decimal, subtract, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
@@ -148,6 +149,7 @@ async function findTrades(
 ): Promise<Found> {
   const { simulation, from, to, symbol, closedBy, currency, strategy } = filter;
   const isOf = (trade: RoundTrip) =>
+    (to === undefined || trade.openedAt <= to) &&
     (currency === undefined || trade.currency === currency) &&
     (symbol === undefined || canonicalSymbol(trade.brokerName, symbol) === trade.symbol);
   const isAsked = (trade: ClosedTrade) =>
@@ -157,8 +159,9 @@ async function findTrades(
   const open: RoundTrip[] = [];
   const foreign: ForeignFee[] = [];
   const accounts = await askedAccounts(lists, user, filter);
+  const allowance = newAllowance();
   for (const accountId of accounts) {
-    const counted = await keptTrades.read(lists, { user, accountId, simulation });
+    const counted = await keptTrades.read(lists, { user, accountId, simulation }, allowance);
     for (const trade of counted.closed) {
       if (!isOf(trade) || (from !== undefined && trade.closedAt < from)) continue;
       // Closed after the time that is asked for: in it they were open.

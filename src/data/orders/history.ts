@@ -24,6 +24,16 @@ const VERSIONS = 500;
 /** Longer than a list, which shows one page: this reads all of them, a few milliseconds at a time. */
 const MOST_MS = 10_000;
 
+/** Of one question, however many histories it is about: beyond it, it is refused. */
+export interface Allowance {
+  readonly until: number;
+}
+export const newAllowance = (): Allowance => ({ until: performance.now() + MOST_MS });
+
+function refuseBeyond({ until }: Allowance): void {
+  if (performance.now() > until) throw new ListTooSlow('too many orders to count');
+}
+
 /** An order, and one of its legs; nulls where it has none. */
 interface Row {
   readonly order_id: OrderId;
@@ -67,7 +77,14 @@ export async function* ordersFromTheFirst(
     simulation,
     to,
     after,
-  }: { accountId?: AccountId; simulation: boolean; to?: Timestamp; after?: Place | null },
+    allowance,
+  }: {
+    accountId?: AccountId;
+    simulation: boolean;
+    to?: Timestamp;
+    after?: Place | null;
+    allowance?: Allowance;
+  },
 ): AsyncGenerator<readonly HistoryOrder[]> {
   const conditions = [
     sql`user_id = ${user}`,
@@ -75,7 +92,7 @@ export async function* ordersFromTheFirst(
     ...(to === undefined ? [] : [sql`submitted_at <= ${to}`]),
     ...(after ? [beyond(after, true)] : []),
   ];
-  for await (const orders of steps(db, conditions, 'onwards'))
+  for await (const orders of steps(db, conditions, 'onwards', allowance))
     yield orders.filter((order) => order.simulation === simulation);
 }
 
@@ -90,8 +107,10 @@ export async function* versionsUpTo(
     simulation,
   }: { readonly user: UserId; readonly accountId: AccountId; readonly simulation: boolean },
   last: Place | null,
+  allowance: Allowance,
 ): AsyncGenerator<readonly string[]> {
   if (last === null) return;
+  refuseBeyond(allowance);
   const read = (before: VersionRow | undefined) =>
     db.all<VersionRow>(
       join(
@@ -108,6 +127,7 @@ export async function* versionsUpTo(
   for await (const rows of inSteps<readonly VersionRow[]>((step) => read(step?.at(-1)))) {
     yield rows.filter((row) => Boolean(row.simulation) === simulation).map(standsOf);
     if (rows.length < VERSIONS) return;
+    refuseBeyond(allowance);
   }
 }
 
@@ -140,8 +160,9 @@ async function* steps(
   db: Reads,
   conditions: readonly Statement[],
   direction: 'onwards' | 'back',
+  allowance = newAllowance(),
 ): AsyncGenerator<readonly (DayOrder & HistoryOrder)[]> {
-  const begun = performance.now();
+  refuseBeyond(allowance);
   const isOnwards = direction === 'onwards';
   const order = isOnwards
     ? sql`order by submitted_at, order_id`
@@ -171,7 +192,7 @@ async function* steps(
     const byOrder = [...Map.groupBy(rows, (row) => row.order_id).values()];
     yield byOrder.flatMap((legs) => (legs[0] ? toCounted(legs[0], legs) : []));
     if (byOrder.length < STEP) return;
-    if (performance.now() - begun > MOST_MS) throw new ListTooSlow('too many orders to count');
+    refuseBeyond(allowance);
   }
 }
 
