@@ -1,6 +1,7 @@
 // Lists take turns. Reading, showing and writing one keeps the thread busy for milliseconds, and an order comes to that
 // thread ten times on its way. So one user's lists come one after the other, few are worked on at once, and while somebody
-// trades who has read more than a page needs reads on in a slow rhythm: reading as fast as one can delays nobody's order.
+// trades who has read more than a page needs reads on in a slow rhythm, the slower the more work it is: reading as fast as one can
+// delays nobody's order.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { InTurn } from '../app/pages.ts';
@@ -28,6 +29,10 @@ const SETTINGS = {
   pauseMs: 10,
   /** While somebody trades: one list of a user in so long … */
   rhythmMs: 200,
+  /** … or in so many times what it took, so that one that is much work comes more seldom … */
+  share: 10,
+  /** … which is this at the most: a busy machine still shows something … */
+  mostMs: 500,
   /** … but for so many, which a page or two ask for when they are opened. */
   spare: 12,
 };
@@ -56,10 +61,11 @@ export function createListTurns(
   trading: Pick<Trading, 'isOn'>,
   settings: Partial<typeof SETTINGS> = {},
 ): ListTurns {
-  const { atOnce, pauseMs, rhythmMs, spare } = { ...SETTINGS, ...settings };
+  const { atOnce, pauseMs, rhythmMs, share, mostMs, spare } = { ...SETTINGS, ...settings };
   /** The user who was served last comes last. */
   const waiting = new Map<UserId, (() => void)[]>();
-  const underWay = new Set<UserId>();
+  /** Since when. */
+  const underWay = new Map<UserId, number>();
   /** When the last list ended, and when all would have been read, had they been read in the rhythm. */
   const read = new Map<UserId, { readonly at: number; readonly inRhythm: number }>();
   let timer: NodeJS.Timeout | undefined;
@@ -86,21 +92,22 @@ export function createListTurns(
       waiting.delete(user);
       const begin = line.shift();
       if (line.length > 0) waiting.set(user, line);
-      underWay.add(user);
+      underWay.set(user, now);
       begin?.();
     }
     if (soonest < Number.POSITIVE_INFINITY) timer = setTimeout(serve, soonest).unref();
   }
 
   function end(user: UserId): void {
-    underWay.delete(user);
     const now = performance.now();
+    const took = now - (underWay.get(user) ?? now);
+    underWay.delete(user);
     if (read.size >= REMEMBERED)
       for (const [each, { at, inRhythm }] of read)
         if (Math.max(at + pauseMs, inRhythm) < now) read.delete(each);
     // What was read while nobody traded is not held against anybody for long.
     const inRhythm = Math.min(Math.max(now, read.get(user)?.inRhythm ?? now), now + spare * rhythmMs);
-    read.set(user, { at: now, inRhythm: inRhythm + rhythmMs });
+    read.set(user, { at: now, inRhythm: inRhythm + Math.max(rhythmMs, Math.min(share * took, mostMs)) });
     // Not at once: else the lists of many would follow each other without a pause for anything else.
     setImmediate(serve);
   }
