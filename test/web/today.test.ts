@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import type { components } from '../../web/api/schema.ts';
-import { brokerState, driftOf, entriesOf, openProfit } from '../../web/pages/today/accounts.ts';
+import { brokerState, driftOf, entriesOf, openProfit, riskOf } from '../../web/pages/today/accounts.ts';
 import { headline, proofs, signalsInWords, tabTitle } from '../../web/pages/today/answer.ts';
 import { hoursOf, rugOf, sparkOf } from '../../web/pages/today/day-plots.ts';
 import {
@@ -267,6 +267,29 @@ describe('an account’s day', () => {
       8.3,
     );
     assert.equal(openProfit([{ quantity: 1, open_profit: null }]), null);
+  });
+
+  test('what can be lost never stands for a position that is not in it', () => {
+    const stop = (state: 'standing' | 'armed' | 'unprotected', risk: number | null) => ({
+      quantity: 1,
+      protection: { state, stop_loss: 64_000, unprotected_since: null } as Schemas['PositionProtection'],
+      risk,
+    });
+    const none = { quantity: 1, protection: null, risk: null };
+    const known = { instead: null, bare: 0, free: 0 };
+    assert.deepEqual(riskOf([]), { ...known, lost: null, instead: 'nothing' });
+    assert.deepEqual(riskOf([{ ...none, quantity: 0 }]), { ...known, lost: null, instead: 'nothing' });
+    assert.deepEqual(riskOf([none]), { ...known, lost: null, instead: 'no stop' });
+    assert.deepEqual(riskOf([stop('standing', 600), { ...none, quantity: 0 }]), { ...known, lost: 600 });
+    assert.deepEqual(riskOf([stop('standing', 600), none]), { ...known, lost: 600, free: 1 });
+    assert.deepEqual(riskOf([stop('armed', 200)]), { ...known, lost: null, instead: 'not known' });
+    assert.deepEqual(riskOf([stop('standing', null), none]), {
+      ...known,
+      lost: null,
+      instead: 'not known',
+      free: 1,
+    });
+    assert.deepEqual(riskOf([stop('unprotected', 9)]), { ...known, lost: null, bare: 1 });
   });
 
   test('what is only missing is no risk', () => {

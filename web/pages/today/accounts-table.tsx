@@ -9,12 +9,11 @@ import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
-import { exposureOf } from '../../parts/protection/exposure.ts';
 import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { sumsByCurrency, unsigned } from '../../parts/sums.ts';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
-import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
+import { brokerState, driftOf, entriesOf, openProfit, riskOf } from './accounts.ts';
 import styles from './accounts-table.module.css';
 import { hoursOf } from './day-plots.ts';
 import { DayRug, ProfitSpark } from './plots.tsx';
@@ -280,19 +279,17 @@ function AtRisk({ account }: { readonly account: AccountToday }) {
   const shown = useShown(account);
   if (shown === undefined) return <Asking />;
   if (shown === null) return <span className="quiet">not known</span>;
-  const { risk, stops, unprotected } = exposureOf(shown);
-  const lost = unsigned(sumsByCurrency([{ value: risk, currency: account.currency }]));
-  if (stops === 0) return <span className="quiet">{shown.length === 0 ? 'nothing' : 'no stop'}</span>;
+  const { lost, instead, bare, free } = riskOf(shown);
   return (
     <>
-      {lost.map(({ text, currency }) => (
+      {instead !== null && <span className="quiet">{instead}</span>}
+      {unsigned(sumsByCurrency([{ value: lost, currency: account.currency }])).map(({ text, currency }) => (
         <span key={currency}>
           {text} <small>{currency}</small>
         </span>
       ))}
-      {unprotected > 0 && (
-        <small className={`risk ${styles.bare}`}>{figure(unprotected)} without its stop</small>
-      )}
+      {bare > 0 && <small className={`risk ${styles.bare}`}>{figure(bare)} without its stop</small>}
+      {free > 0 && <small className={`quiet ${styles.bare}`}>and {figure(free)} with no stop</small>}
     </>
   );
 }

@@ -1,6 +1,7 @@
 // An account's day in words.
 
 import type { components } from '../../api/schema.ts';
+import { exposureOf } from '../../parts/protection/exposure.ts';
 
 type AccountToday = components['schemas']['AccountToday'];
 type Todo = components['schemas']['Todo'];
@@ -91,4 +92,28 @@ export function openProfit(positions: readonly Pick<Position, 'quantity' | 'open
     total += open_profit;
   }
   return total;
+}
+
+interface Risk {
+  /** Down to the stops that are there. */
+  readonly lost: number | null;
+  /** In its place. */
+  readonly instead: string | null;
+  /** Positions that should have a stop and have none, and those for which none is wanted: neither is in the sum. */
+  readonly bare: number;
+  readonly free: number;
+}
+
+/** What an account can lose. A sum never stands for what is not in it. */
+export function riskOf(positions: readonly Pick<Position, 'quantity' | 'protection' | 'risk'>[]): Risk {
+  const held = positions.filter(({ quantity }) => quantity !== 0);
+  const { risk, stops, unprotected } = exposureOf(held);
+  if (stops === 0)
+    return { lost: null, instead: held.length === 0 ? 'nothing' : 'no stop', bare: 0, free: 0 };
+  return {
+    lost: risk,
+    instead: risk === null && unprotected < stops ? 'not known' : null,
+    bare: unprotected,
+    free: held.length - stops,
+  };
 }
