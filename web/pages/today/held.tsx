@@ -128,9 +128,9 @@ function StopOf({ row: { protection, risk, account } }: { readonly row: HeldRow 
   );
 }
 
-/** Alone, so that only these words tick. */
+/** Alone, so that only these words tick. On a phone they take two lines, and a unit stays with its number. */
 const NoneFor = ({ since }: { readonly since: string }) =>
-  `none for ${spanInWords(useNow() - Date.parse(since))}`;
+  `none for ${spanInWords(useNow() - Date.parse(since)).replaceAll(' ', '\u00a0')}`;
 
 function Row({ row, hasStops }: { readonly row: HeldRow; readonly hasStops: boolean }) {
   const { account, symbol, quantity, may_be, open_profit, trouble, isAmbiguous } = row;
