@@ -261,6 +261,8 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     short: { held: ZERO, wanted: false, since: 0, last: null as Standing | null },
   };
   const past: Record<Direction, { at: number; held: Decimal }[]> = { long: [], short: [] };
+  /** Stops of ours that somebody took or moved, and when. */
+  const taken: (Standing & { readonly side: Direction })[] = [];
   const open = new Map<string, { from: number; since: Bare['since']; what: string }>();
 
   const ours = (side: Direction) =>
@@ -274,10 +276,10 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     return all.reduce((least, { held }) => smaller(least, held), sides[side].held);
   }
 
-  /** How much of what is held would be closed. */
-  function covered(side: Direction): Decimal {
+  /** How much of what is held would be closed, by these too. */
+  function covered(side: Direction, besides: readonly Standing[] = []): Decimal {
     const { held } = sides[side];
-    const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side)];
+    const all = [...ours(side), ...[...closing.values()].filter((stop) => stop.side === side), ...besides];
     const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? held), ZERO);
     return smaller(sum, held);
   }
@@ -334,6 +336,7 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
       quantity: event.quantity === null ? null : decimal(event.quantity),
     };
     const before = standing.get(id);
+    if (before?.isOurs && !isOurs) taken.push({ ...before, at });
     if (what === 'placed' || what === 'moved') {
       standing.set(id, stop);
       if (isOurs) placedByUs(side, stop);
@@ -346,7 +349,9 @@ function lifeOf(place: Place, happenings: readonly Happening[]): Life {
     const { wanted, held } = sides[side];
     // What it would have closed, another one closes.
     const least = smaller(before.quantity ?? held, heldFor(side, at));
-    if (wanted && sign(held) > 0 && compare(covered(side), least) < 0)
+    // Nobody can have known of what somebody took a moment before.
+    const justTaken = taken.filter((stop) => stop.side === side && stop.at > at - KNOWN_MS);
+    if (wanted && sign(held) > 0 && compare(covered(side, justTaken), least) < 0)
       life.dropped.push(
         `${asker} took ${id} of ${account} away while ${held} ${symbol} was held, and nothing else of ours stood`,
       );

@@ -243,6 +243,18 @@ describe('the judge of protection lets pass', () => {
         [100_001, 'end', 2],
       ],
     },
+    'one that leaves for another, which somebody takes at that very moment': {
+      happened: [
+        ENTRY,
+        STOP,
+        [5_000, 'place', 2, '99'],
+        [9_000, 'by hand', 2, null],
+        [9_010, 'remove', 1],
+        [10_000, 'place', 3, '99'],
+        [100_000, 'exit', '2'],
+        [100_001, 'end', 3],
+      ],
+    },
     'one for each part, where they reserve': {
       reserves: true,
       happened: [
@@ -320,6 +332,19 @@ describe('the judge of protection finds', () => {
     'one that was moved by hand and is left there': {
       says: /taken away is put back/,
       happened: [ENTRY, STOP, [5_000, 'by hand', 1, '90'], ...OUT],
+    },
+    'one that leaves for another which somebody took long before': {
+      says: /leaves when another stands/,
+      happened: [
+        ENTRY,
+        STOP,
+        [5_000, 'place', 2, '99'],
+        [7_000, 'by hand', 2, null],
+        [9_000, 'remove', 1],
+        [10_000, 'place', 3, '99'],
+        [100_000, 'exit', '2'],
+        [100_001, 'end', 3],
+      ],
     },
     'one whose order died': {
       says: /taken away is put back/,
