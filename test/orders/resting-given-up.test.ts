@@ -1,4 +1,5 @@
-// An entry that verification has given up may rest all the same: its owner is told, and somebody goes on looking.
+// An entry that verification has given up may rest all the same, or may have opened something that is to be protected: its owner is
+// told, and somebody goes on looking.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -96,4 +97,25 @@ test('what was given up and has ended since is no dead letter any more, whoever 
   assert.equal(cancel.body.status, 'done', JSON.stringify(cancel.body));
   const { status, verification } = await world.order(trader, body.order_id);
   assert.deepEqual([status, verification.state], ['cancelled', 'done']);
+});
+
+test('an entry at the market that asks for protection, and was given up while its broker was away, is found and protected', async (t) => {
+  const { clock, broker, world, trader } = await scriptedDesk(t);
+  const { body } = await world.send(trader, { quantity: 2, time_stop: 7_200 });
+  assert.equal(body.status, 'placed', JSON.stringify(body));
+  broker.settle(broker.ledger[0], 'filled');
+  broker.script('find', () => Promise.reject(new BrokerUnavailable('away')));
+  const read = () => world.order(trader, body.order_id);
+  for (let nth = 1; nth <= 4; nth++) {
+    clock.advance(31_000);
+    await world.eventually(read, ({ verification }) => verification.attempts === nth);
+  }
+  assert.equal((await read()).verification.state, 'dead_letter');
+  broker.forgetScripts();
+  clock.advance(10_000);
+  const { verification, protection } = await world.eventually(
+    read,
+    (order) => order.status === 'filled' && order.protection?.state === 'standing',
+  );
+  assert.deepEqual([verification.state, protection?.time_stop_at !== null], ['done', true]);
 });

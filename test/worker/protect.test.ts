@@ -526,6 +526,24 @@ describe('a position that is shown late', () => {
     assert.equal(lived.exchange.standing().length, 0, 'by then it is gone');
   });
 
+  it('does not lose it either where our own fills said that nothing is held while it was shown', async () => {
+    const lived = life(WAYS[0] as Ways, wanted(), []);
+    // A close before it is known, and the entry's own fill is not: its answer was lost.
+    lived.counts(ZERO);
+    lived.undecided(true);
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 1);
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    line.position = async () => ZERO;
+    lived.later(3_000);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 1);
+    lived.later(5_000);
+    await lived.pass();
+    assert.equal(lived.exchange.standing().length, 0, 'by then it is gone');
+  });
+
   for (const ways of WAYS.filter(({ stop, reserves }) => stop === 'sized' && !reserves))
     it(`loses nothing of its stop: ${nameOf(ways)}`, async () => {
       const lived = life(ways, wanted(), []);

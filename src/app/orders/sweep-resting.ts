@@ -1,6 +1,6 @@
 // Fill verification makes one check of a user at a time, and a broker that hangs keeps it for long; so does a verifier that died. What
 // rests is not to outlive its time for that: it is looked at beside the queue, and taken back where it is to end. So is what the queue has
-// given up: its owner was told, and it may rest there all the same.
+// given up: its owner was told, and it may rest there all the same, or, at the market, have opened what is to be protected.
 
 import { type OpenCheck, takeTurn } from '../../data/orders/fill-checks.ts';
 import { givenUpResting, overdueResting } from '../../data/orders/resting.ts';

@@ -38,6 +38,7 @@ const UNTOUCHED = {
   targetsRestoredAt: [],
   expiredAt: [],
   movedAt: null,
+  heldAt: null,
   targetsAgainAt: null,
   suspendedAt: null,
   closesFor: null,

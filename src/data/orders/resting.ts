@@ -66,7 +66,8 @@ export async function overdueResting(
 
 /**
  * Of each account the one that was given up and whose next look is due first: the broker has named it, so it is found by that for as
- * long as it rests. `since`: what was accepted before is over by any clock.
+ * long as it rests. So are those at the market that ask to be protected: what they opened while nobody could ask has no stop before
+ * that is known. `since`: what was accepted before is over by any clock.
  */
 export async function givenUpResting(
   db: Db,
@@ -78,9 +79,10 @@ export async function givenUpResting(
             row_number() over (partition by o.trading_account_id order by c.next_at, c.order_id) as nth
           from fill_checks c join order_history o on o.order_id = c.order_id
           where c.state <> 'done' and c.state = 'dead_letter' and c.next_at <= ${before}
-            and o.priced is not null and o.unsettled = true and o.submitted_at >= ${since}
+            and o.unsettled = true and o.submitted_at >= ${since}
             and exists (select 1 from order_legs l where l.order_id = o.order_id and l.broker_ref is not null)
-            and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%') due
+            and (o.wish is not null or o.priced is not null
+              and o.priced not like '%"timeInForce":"ioc"%' and o.priced not like '%"timeInForce":"fok"%')) due
         where nth = 1 order by next_at, order_id limit ${limit}`,
   );
   return rows.map(toOverdue);

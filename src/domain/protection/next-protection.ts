@@ -92,9 +92,10 @@ const isDue = ({ timeStopAt }: Protection, now: number): boolean =>
 
 function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): Step {
   const { now, quoted, able, tickSize } = facts;
+  const at = timestamp(now);
   const protection = settledTargets(
     // What a position that lags behind seemed to need is looked at again.
-    { ...seen.protection, suspendedAt: null, seenAt: facts.held?.isAgreed ? timestamp(now) : null },
+    { ...seen.protection, suspendedAt: null, heldAt: at, seenAt: facts.held?.isAgreed ? at : null },
     held,
     facts,
   );
@@ -184,8 +185,9 @@ function whenFlat(seen: Recognised, facts: Facts, rules: Rules): Step {
   // What was just opened may not be shown yet: it is not to lose its stop for that.
   // Whatever was seen before, it is looked at again: not only the price decides.
   if (held?.isAgreed === false) return rest({ ...protection, seenAt: null }, now + SOON_MS);
-  // Nor what was seen a moment ago, while an entry is under way that may have brought it.
-  const isLate = isUnsettled && protection.seenAt !== null && now - millis(protection.seenAt) < UNSETTLED_MS;
+  // Nor what was shown a moment ago, while an entry is under way that may have brought it: our fills may not have known of it yet.
+  const shownAt = protection.heldAt ?? protection.seenAt;
+  const isLate = isUnsettled && shownAt !== null && now - millis(shownAt) < UNSETTLED_MS;
   const leaving = removal(seen, facts, (leg) => !isLate || leg.level > 0);
   if (leaving) return leaving;
   if (isUnsettled || protection.wantedBy.length > 0)

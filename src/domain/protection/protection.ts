@@ -176,6 +176,8 @@ export interface Protection {
   /** From the first fill that was known until its stop was first seen. */
   readonly unprotectedMs: number | null;
   readonly seenAt: Timestamp | null;
+  /** When the broker last showed that something is held, whatever our own fills said. Older programs keep `seenAt` alone. */
+  readonly heldAt?: Timestamp | null;
   /** Then somebody looks after it, whose worker is gone; a worker knows better when to look again. */
   readonly dueAt: Timestamp | null;
 }

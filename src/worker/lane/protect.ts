@@ -315,6 +315,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 }
 
+const UNSEEN = { seenAt: null, heldAt: null, dueAt: null };
+
 /** But for when it was seen. */
 const isSameBut = (a: Protection, b: Protection): boolean =>
-  JSON.stringify({ ...a, seenAt: null, dueAt: null }) === JSON.stringify({ ...b, seenAt: null, dueAt: null });
+  JSON.stringify({ ...a, ...UNSEEN }) === JSON.stringify({ ...b, ...UNSEEN });
