@@ -106,6 +106,45 @@ describe('A strategy that stays short with less', () => {
     assert.equal(nextStep(closed(), facts({ ...looked, others: sentAgo(700_000) }), RULES).do, 'send');
   });
 
+  test('nor where a look has just told that protection closed it, and nobody has saved that yet', () => {
+    const filled = (exitReason: Order['exitReason']): Facts['others'] => [
+      {
+        orderId: 'other' as OrderId,
+        ...(exitReason && { order: { exitReason } }),
+        leg: {
+          ...legOfThree('exit', 'filled', timestamp(NOW - 2_000)),
+          ...{ side: 'buy', fillQuantity: decimal(3) },
+        },
+      },
+    ];
+    const looked = {
+      position: held(0, 0),
+      closedBy: 'somebody',
+      othersWatch: { ms: 300, looks: 3 },
+    } as const;
+    const ended = (one: Order, others: Facts['others']) => {
+      const step = nextStep(one, facts({ ...looked, others }), RULES);
+      return step.do === 'end' ? [step.order.status, step.order.error?.code ?? null] : step.do;
+    };
+    assert.deepEqual(ended(closed(), filled('stop_loss')), ['filled', 'stopped_out']);
+    assert.equal(ended(closed(), filled(undefined)), 'send');
+    const added = order(0, [], {
+      ...less,
+      intent: {
+        operation: 'PLACE_ENTRY_ORDER',
+        side: 'sell',
+        target: { position: decimal(-2), opens: null },
+      },
+      positionBefore: null,
+      deadlineAt: timestamp(NOW + 60_000),
+    });
+    assert.deepEqual(ended(added, filled('stop_loss')), ['rejected', 'stopped_out']);
+    // Its own exit, which comes later, has nothing left to do.
+    const exit: Order = { ...added, intent: { operation: 'CLOSE_POSITION', direction: 'short' } };
+    assert.deepEqual(ended(exit, filled('stop_loss')), ['done', null]);
+    assert.deepEqual(ended(exit, filled(undefined)), ['rejected', 'no_position']);
+  });
+
   test('opens what is missing where somebody else has closed it', () => {
     const step = nextStep(closed(), facts({ position: held(0), closedBy: 'somebody' }), RULES);
     assert.equal(step.do, 'send');

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../../src/data/engine/db.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
 import { closedBy, knownOf, stoppedOutBy } from '../../src/data/orders/protections.ts';
@@ -19,8 +20,8 @@ interface Protections {
   readonly items: readonly { readonly state: string; readonly stop_loss: number | null }[];
 }
 
-async function openDesk(t: TestContext, sweepSeconds = 1) {
-  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: `${sweepSeconds}` } });
+async function openDesk(t: TestContext, sweepSeconds = 1, env: Record<string, string> = {}) {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: `${sweepSeconds}`, ...env } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
   const account = `/trading/accounts/${trader.account.id}`;
   let alerts = 0;
@@ -128,6 +129,24 @@ describe('a strategy that was stopped out', () => {
       `/trading/accounts/${trader.account.id}/positions`,
     );
     assert.deepEqual([items[0]?.quantity, items[0]?.in_sync], [2, true]);
+  });
+
+  test('by a part alone goes on, where that was seen only after an order of its own had read what was left', async (t) => {
+    const { alert, standing, price, closes, until } = await openDesk(t, 4, { POSITION_LAG_SECONDS: '1' });
+    await alert('buy', 0, 2, { stop_loss: '5%', take_profit: [{ at: 61_000, percent: 50 }] });
+    await standing();
+    // Nothing was filled of late: whatever is shown is believed.
+    await sleep(1_100);
+    await price(61_500);
+    const part = await alert('sell', 2, 1);
+    assert.deepEqual([part.status, part.position_before], ['done', 1]);
+    const [close] = await until(closes, ([first]) => first !== undefined);
+    assert.deepEqual(
+      [close?.exit_reason, close?.fill_quantity, close?.position_before],
+      ['take_profit', 1, 2],
+    );
+    const added = await alert('buy', 1, 3);
+    assert.deepEqual([added.status, added.fill_quantity, added.target], ['filled', 1, 2]);
   });
 
   test('that says nothing of its position opens as it says, and its late exit is done', async (t) => {

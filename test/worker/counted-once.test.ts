@@ -177,6 +177,59 @@ describe('What an account is expected to hold', () => {
   });
 });
 
+describe('What a target has closed, of which nobody knew when the position was read', () => {
+  const lagMs = 30_000;
+  const symbol = 'BTCUSDT';
+  const fill = (name: string, side: 'buy' | 'sell', quantity: number) => ({
+    ...legOfThree(side === 'sell' ? 'entry' : 'exit', 'filled'),
+    ...{ clientOrderId: name as ClientOrderId, side, fillQuantity: decimal(quantity) },
+  });
+  /** 14 were sold long ago; the next order reads so much, and trades nothing. */
+  function read(position: number) {
+    let now = 1_000_000;
+    const trades = openTrades({ now: () => now, lagMs });
+    trades.agreed(symbol, ZERO, []);
+    trades.seen(fill('entry', 'sell', 14));
+    now += lagMs;
+    trades.agreed(symbol, decimal(position), []);
+    return trades;
+  }
+  const left = (trades: ReturnType<typeof read>, shown: number) =>
+    trades.standing(symbol, decimal(shown), []).quantity;
+
+  test('is in what was believed, where it is missing there', () => {
+    const trades = read(-7);
+    trades.closed(fill('target', 'buy', 7));
+    assert.equal(left(trades, -7), decimal(-7));
+    // Once: the next one closes what is left.
+    trades.closed(fill('target', 'buy', 7));
+    trades.closed(fill('stop', 'buy', 7));
+    assert.equal(left(trades, -7), ZERO, 'a position that lags');
+  });
+
+  test('is in it with what an order has traded since', () => {
+    const trades = read(-7);
+    trades.seen(fill('added', 'sell', 3));
+    trades.closed(fill('target', 'buy', 7));
+    assert.equal(trades.expected(symbol), decimal(-10));
+  });
+
+  test('is not in it, where nothing is missing there, or less', () => {
+    for (const believed of [-14, -10, -20]) {
+      const trades = read(believed);
+      trades.closed(fill('target', 'buy', 7));
+      assert.equal(left(trades, believed), decimal(believed + 7), `${believed}`);
+    }
+  });
+
+  test('is not in it, where all that protects was looked at since', () => {
+    const trades = read(-7);
+    trades.explained(symbol);
+    trades.closed(fill('target', 'buy', 7));
+    assert.equal(left(trades, -7), ZERO);
+  });
+});
+
 describe('What a successor expects to be held after a target', () => {
   const sell = (nth: number, quantity: number, sentAt: number): Leg => ({
     ...legOfThree('exit', 'filled', timestamp(sentAt)),

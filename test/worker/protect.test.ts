@@ -196,7 +196,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     // By our own fills: what a broker shows late is not believed.
     trades: {
       expected: () => counted ?? exchange.held(),
-      seen: () => {},
+      closed: () => {},
+      explained: () => {},
       standing: () => ({ quantity: counted ?? exchange.held(), counted: undefined }),
     },
     others: [],

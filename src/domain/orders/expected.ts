@@ -9,7 +9,7 @@
 // The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved, each with
 // the position that it was planned on and how much of the legs that were open then is in that.
 
-import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
+import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
 import { isOpenLeg, type Leg, mainLeg, type Order } from './order.ts';
 import type { OtherLeg } from './other-legs.ts';
@@ -21,6 +21,8 @@ export interface Known {
   readonly tradedAt: number | null;
   /** How much of each leg is in the quantity. */
   readonly counted: ReadonlyMap<ClientOrderId, Decimal>;
+  /** So much more than our fills came to was held when it was believed: somebody else traded, or protection did, and nobody had seen it. */
+  readonly unexplained?: Decimal;
 }
 
 const MOST_COUNTED = 16;
@@ -71,10 +73,33 @@ export function withFill(known: Known, leg: Filled, at: number): Known {
   const more = subtract(filledOf(leg), known.counted.get(leg.clientOrderId) ?? ZERO);
   if (sign(more) <= 0) return known;
   return {
+    ...known,
     quantity: add(known.quantity, signed(leg.side, more)),
     tradedAt: Math.max(at, known.tradedAt ?? at),
     counted: new Map(known.counted).set(leg.clientOrderId, filledOf(leg)),
   };
+}
+
+/** Of a position that is about to be believed, with what was not explained before. */
+export function unexplainedIn(position: Decimal, known: Known | undefined, legs: readonly Filled[]): Decimal {
+  if (known === undefined) return ZERO;
+  const ours = legs.reduce((sum, leg) => withFill(sum, leg, 0), known);
+  return add(known.unexplained ?? ZERO, subtract(position, ours.quantity));
+}
+
+/**
+ * What protection has closed by itself, as it was seen. Nobody looks for that whenever a position is read: one that was believed
+ * before it was seen, and was not explained otherwise, has it in there already.
+ */
+export function withClosed(known: Known, leg: Filled, at: number): Known {
+  const { quantity, tradedAt, unexplained = ZERO } = known;
+  const after = withFill(known, leg, at);
+  const more = subtract(after.quantity, quantity);
+  const isInIt =
+    sign(more) !== 0 &&
+    sign(more) === sign(unexplained) &&
+    compare(absolute(more), absolute(unexplained)) <= 0;
+  return isInIt ? { ...after, quantity, tradedAt, unexplained: subtract(unexplained, more) } : after;
 }
 
 /** null: nothing was filled of late, and the broker's word is all there is. */

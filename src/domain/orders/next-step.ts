@@ -41,6 +41,7 @@ import {
   furthestPosition,
   othersToAwait,
   pendingLeg,
+  protectiveFilled,
   protectiveInDoubt,
 } from './other-legs.ts';
 import {
@@ -155,7 +156,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
-  const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : facts.closedBy);
+  const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : closedBy(facts));
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') return end(staysOut(order, facts.now));
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
@@ -172,6 +173,10 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
 /** It opens what its strategy says that it holds already. What it has closed itself is not all that is gone. */
 const reopens = (planned: Order, next: Leg): boolean =>
   next.leg === 'entry' && planned.notes.staysIn === true && positionAfter(planned) === ZERO;
+
+/** Who has seen it need not ask: what a look has told of another order is saved later, and by somebody else. */
+const closedBy = (facts: Facts): Facts['closedBy'] =>
+  protectiveFilled(facts) ? 'protection' : facts.closedBy;
 
 const AT_ONCE = { afterMs: 0, rests: false } as const;
 
@@ -239,8 +244,9 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   if (planned.intent.target) return end(moveTo(planned, 'done'));
   const open = others.find(({ leg }) => isOpenLeg(leg));
   // What its protection has closed needs no exit any more.
-  if (!open && isExit(planned) && facts.closedBy === null) return { do: 'ask who closed it' };
-  if (facts.closedBy === 'protection') return end(moveTo(planned, 'done'));
+  const by = !open && isExit(planned) ? closedBy(facts) : facts.closedBy;
+  if (!open && isExit(planned) && by === null) return { do: 'ask who closed it' };
+  if (by === 'protection') return end(moveTo(planned, 'done'));
   return refuse(planned, open ? nothingToTake(planned, open) : nothingHeld(planned));
 }
 

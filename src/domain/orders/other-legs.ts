@@ -83,6 +83,10 @@ const unfilled = (legs: readonly OtherLeg[]): Decimal =>
 export const pendingLeg = ({ others, now }: Beside, giving: GivingUp): OtherLeg | undefined =>
   others.find(({ leg }) => isPending(leg, now, giving));
 
+/** A close of protection's was seen to be filled, in whole or in part: whoever is to write that down may not have done it yet. */
+export const protectiveFilled = ({ others }: Pick<Beside, 'others'>): boolean =>
+  others.some(({ leg, order }) => order?.exitReason && sign(leg.fillQuantity ?? ZERO) > 0);
+
 /** Protection closes there, and nobody knows yet how that ended. */
 export const protectiveInDoubt = ({ others, now }: Beside): boolean =>
   others.some(({ leg, order }) => order?.exitReason && isOpenLeg(leg) && !isForgotten(leg, now));

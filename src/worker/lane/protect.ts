@@ -19,6 +19,7 @@ import {
   type Protection,
   type ProtectiveLeg,
 } from '../../domain/protection/protection.ts';
+import { isAtRest } from '../../domain/protection/sending.ts';
 import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../../domain/protection/step.ts';
 import type { Closing } from '../../domain/protection/under-way.ts';
 import type { Line } from '../line/line.ts';
@@ -67,7 +68,7 @@ export interface Keeping {
 export interface ToKeep {
   readonly protection: Protection;
   readonly instrument: Instrument;
-  readonly trades: Pick<Trades, 'expected' | 'seen' | 'standing'>;
+  readonly trades: Pick<Trades, 'expected' | 'closed' | 'explained' | 'standing'>;
   /** Open legs of our orders on this instrument. */
   readonly others: readonly OtherLeg[];
   readonly triggerBy: TriggerBy;
@@ -176,7 +177,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       case 'record': {
         const { leg, fills } = step;
-        for (const { by, order } of fills) trades.seen(tradedBy(leg, by, order, at));
+        for (const { by, order } of fills) trades.closed(tradedBy(leg, by, order, at));
         // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
         const shown = await line.position(instrument);
         const { quantity, counted } = trades.standing(instrument.symbol, shown, task.others);
@@ -230,6 +231,9 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   async function rested(step: Extract<Step, { do: 'rest' | 'end' }>): Promise<Kept> {
     const { protection } = step;
     const now = clock.now();
+    // Each of its legs was asked for, and what it has closed was told.
+    if (held !== null && stops !== null && protection.legs.every(isAtRest))
+      trades.explained(instrument.symbol);
     const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
     const dueIn = saved.dueAt === null ? 0 : millis(saved.dueAt) - now;
     const isSeen = dueIn > rules.sweepMs / 2 && dueIn <= rules.sweepMs;

@@ -1,7 +1,7 @@
 // What an account should hold by our own fills (domain/orders/expected.ts), as its worker keeps it: made from what is saved when the
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import {
   afterClose,
@@ -11,6 +11,8 @@ import {
   type Known,
   knownFrom,
   type Standing,
+  unexplainedIn,
+  withClosed,
   withFill,
 } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
@@ -24,6 +26,10 @@ export interface Trades {
   agreed(instrument: string, position: Decimal, open: readonly Pick<OtherLeg, 'leg' | 'order'>[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Pick<Leg, 'clientOrderId' | 'instrument' | 'side' | 'fillQuantity'>): void;
+  /** What a stop or a target has closed, as it was seen: a position that was believed before may have it in there already. */
+  closed(leg: Parameters<Trades['seen']>[0]): void;
+  /** All that protects it was looked at: whatever else is held than our fills make of it, somebody else has traded. */
+  explained(instrument: string): void;
   /** As its own execution left it: whether it has ended need not be asked for. */
   executed(order: Order): void;
   /** Orders that had an open leg when this was last asked, and are not among these: whoever saw their end, it is to be `seen`. */
@@ -58,9 +64,21 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
   return {
     agreed(instrument, position, open) {
       const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
-      change(instrument, agreedOn(position, known.get(instrument), legs));
+      const before = known.get(instrument);
+      const isInDoubt = open.some(({ leg }) => leg.status === 'sending' || leg.status === 'unknown');
+      const there = legs.filter((leg) => leg.instrument === instrument);
+      const unexplained = isInDoubt ? ZERO : unexplainedIn(position, before, there);
+      change(instrument, { ...agreedOn(position, before, legs), unexplained });
     },
     seen,
+    closed(leg) {
+      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
+      if (leg.instrument !== null && before) change(leg.instrument, withClosed(before, leg, now()));
+    },
+    explained(instrument) {
+      const before = known.get(instrument);
+      if (before) change(instrument, { ...before, unexplained: ZERO });
+    },
     executed(order) {
       // What a person settled was traded long before, and is in every position.
       if (!order.settledBy) order.legs.forEach(seen);
@@ -164,6 +182,8 @@ export const onlyLooking = (trades: Trades): Trades => ({
   ...trades,
   agreed() {},
   seen() {},
+  closed() {},
+  explained() {},
   executed() {},
   named() {},
 });
