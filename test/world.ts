@@ -462,12 +462,13 @@ export async function openWorld(
       patienceMs = 60_000,
     ): Promise<T> {
       const deadline = Date.now() + patienceMs;
-      for (;;) {
+      // What comes soon is seen soon; who looks for seconds must not take the time of those it waits for.
+      for (let pause = 5; ; pause = Math.min(pause * 1.25, 50)) {
         const value = await read();
         if (holds(value)) return value;
         if (Date.now() > deadline)
           throw new Error(`not within ${patienceMs} ms; last seen: ${JSON.stringify(value)}`);
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await new Promise((resolve) => setTimeout(resolve, pause));
       }
     },
   };

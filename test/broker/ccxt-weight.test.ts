@@ -10,6 +10,7 @@ import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/orders/result.ts';
+import { withTables } from '../data/backend.ts';
 import { weighedBinance } from '../stubs/binance-weighed.ts';
 import type { Problem } from '../world.ts';
 import { journey } from './journey.ts';
@@ -19,7 +20,10 @@ import { NO_HURRY } from './paper-desk.ts';
 async function openWeighed(t: TestContext) {
   const dir = await mkdtemp(join(tmpdir(), 'fillpath-weighed-'));
   const weighed = weighedBinance({ now: () => 0 });
-  const exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect: weighed.dialect });
+  const exchange = await openExchange({
+    file: await withTables(join(dir, 'exchange.db')),
+    dialect: weighed.dialect,
+  });
   t.after(async () => {
     await exchange.close();
     await rm(dir, { recursive: true });

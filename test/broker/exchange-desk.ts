@@ -10,6 +10,7 @@ import type { Broker } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { withTables } from '../data/backend.ts';
 import { accountOf, NO_HURRY } from './paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
@@ -55,7 +56,7 @@ export type ExchangeDesk = Awaited<ReturnType<typeof exchangeDesk>>;
 
 export async function exchangeDesk() {
   const dir = await mkdtemp(join(tmpdir(), 'fillpath-exchange-'));
-  const exchange = await openExchange({ file: join(dir, 'exchange.db') });
+  const exchange = await openExchange({ file: await withTables(join(dir, 'exchange.db')) });
   const { url } = exchange;
   const quick = (paper: Partial<PaperSettings>) => ({ latency_ms: 0, ...paper });
 

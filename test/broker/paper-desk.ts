@@ -16,13 +16,13 @@ import type { PaperLedger } from '../../src/broker/paper/ledger.ts';
 import { findListing, type Listing } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
-import { migrate } from '../../src/data/engine/migrate.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../../src/domain/ids.ts';
 import type { OrderError, Side } from '../../src/domain/orders/order.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { withTables } from '../data/backend.ts';
 import { type PatientBroker, patient } from './patient.ts';
 
 /** A Wednesday, 15:00 in New York. */
@@ -51,9 +51,9 @@ export interface PaperDesk {
 
 export async function paperDesk(): Promise<PaperDesk> {
   const dir = await mkdtemp(join(tmpdir(), 'fillpath-paper-'));
-  const openDb = () => openSqlite({ file: join(dir, 'paper.db') });
+  const file = await withTables(join(dir, 'paper.db'));
+  const openDb = () => openSqlite({ file });
   let db = openDb();
-  await migrate(db, OPEN_HOURS);
   const waited: number[] = [];
   const desk: PaperDesk = {
     now: OPEN_HOURS,

@@ -8,6 +8,7 @@ import { after, before } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { openExchange } from '../../chaos/exchange.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
+import { withTables } from '../data/backend.ts';
 import { stubOf } from '../stubs/stubs.ts';
 
 /** As much of ccxt's exchanges as the tests use. */
@@ -87,7 +88,10 @@ export function stubDesk(broker: string, ccxtId = broker) {
   let exchange: Awaited<ReturnType<typeof openExchange>>;
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), `fillpath-${broker}-`));
-    exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect: await stubOf(broker) });
+    exchange = await openExchange({
+      file: await withTables(join(dir, 'exchange.db')),
+      dialect: await stubOf(broker),
+    });
   });
   after(async () => {
     await exchange.close();

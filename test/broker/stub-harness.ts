@@ -15,6 +15,7 @@ import { findListing } from '../../src/broker/paper/market.ts';
 import { average, type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import type { BrokerHarness } from '../contracts/broker.ts';
+import { withTables } from '../data/backend.ts';
 import { stubOf } from '../stubs/stubs.ts';
 import { NO_HURRY } from './paper-desk.ts';
 import { type PatientBroker, patient } from './patient.ts';
@@ -32,7 +33,7 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), `fillpath-${broker}-`));
     dialect = await stubOf(broker);
-    exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect });
+    exchange = await openExchange({ file: await withTables(join(dir, 'exchange.db')), dialect });
     open = openAt(exchange.url);
   });
   after(async () => {

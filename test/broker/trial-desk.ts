@@ -21,6 +21,7 @@ import type { Fetch } from '../../src/broker/wire.ts';
 import { BROKERS } from '../../src/domain/brokers.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
+import { withTables } from '../data/backend.ts';
 import { stubOf } from '../stubs/stubs.ts';
 
 export type StubName = Exclude<keyof typeof BROKERS, 'paper'>;
@@ -106,7 +107,10 @@ export async function tryStub(
 ): Promise<Tried> {
   const { broker } = stub;
   const dir = await mkdtemp(join(tmpdir(), 'fillpath-trial-'));
-  const exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect: await stubOf(broker) });
+  const exchange = await openExchange({
+    file: await withTables(join(dir, 'exchange.db')),
+    dialect: await stubOf(broker),
+  });
   const control = async <Body>(method: string, path: string, body?: object): Promise<Body> =>
     (await (
       await fetch(`${exchange.url}/control/${path}`, { method, body: body ? JSON.stringify(body) : null })

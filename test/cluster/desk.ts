@@ -93,12 +93,13 @@ export async function until<T>(
   patienceMs = 60_000,
 ): Promise<T> {
   const giveUp = performance.now() + patienceMs;
-  for (;;) {
+  // Who looks for seconds must not take the time of those it waits for.
+  for (let rest = 5; ; rest = Math.min(rest * 1.25, 50)) {
     const value = await read();
     if (holds(value)) return value;
     if (performance.now() > giveUp)
       throw new Error(`waited ${patienceMs} ms in vain for ${what}; last seen: ${JSON.stringify(value)}`);
-    await pause(10);
+    await pause(rest);
   }
 }
 

@@ -37,21 +37,28 @@ export async function backendOf(dir: string): Promise<Backend> {
 }
 
 // Each world would make the same tables anew, which takes longer than most tests: they begin with a copy.
-let tables: Promise<string> | undefined;
+let sqliteTables: Promise<string> | undefined;
+let postgresTables: Promise<string> | undefined;
 
 async function embedded(dir: string): Promise<Backend> {
-  const file = join(dir, 'fillpath.sqlite');
-  tables ??= makeTables();
-  if (!existsSync(file)) copyFileSync(await tables, file);
+  const file = await withTables(join(dir, 'fillpath.sqlite'));
   return { env: {}, openDb: async () => openSqlite({ file }) };
+}
 
-  async function makeTables(): Promise<string> {
-    const folder = mkdtempSync(join(tmpdir(), 'fillpath-tables-'));
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    const made = join(folder, 'fillpath.sqlite');
-    await migrated(openSqlite({ file: made }));
-    return made;
-  }
+/** The same file, with the tables in it where it is new; for everybody who opens a database that `migrate` would make. */
+export async function withTables(file: string): Promise<string> {
+  sqliteTables ??= makeSqliteTables();
+  const made = await sqliteTables;
+  if (!existsSync(file)) copyFileSync(made, file);
+  return file;
+}
+
+async function makeSqliteTables(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fillpath-tables-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'fillpath.sqlite');
+  await migrated(openSqlite({ file }));
+  return file;
 }
 
 async function migrated(db: Db): Promise<void> {
@@ -60,8 +67,8 @@ async function migrated(db: Db): Promise<void> {
 }
 
 async function distributed(): Promise<Backend> {
-  tables ??= makeTables();
-  const { url } = await startPostgres({ template: await tables });
+  postgresTables ??= makeTables();
+  const { url } = await startPostgres({ template: await postgresTables });
   const server = await (redis ?? startRedis());
   return {
     // Each world has its own of both; the servers end with this process.

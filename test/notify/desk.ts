@@ -104,7 +104,7 @@ export async function openDesk(t: TestContext, { channels, ...options }: Options
           `it does not happen: ${JSON.stringify(double.sent.map(({ message }) => message.event))}`,
         );
         await round();
-        await sleep(20);
+        await sleep(50);
       }
     },
     /** All that was committed so far is sealed and has been looked at. */
@@ -114,7 +114,7 @@ export async function openDesk(t: TestContext, { channels, ...options }: Options
           sql`select id from audit_logs a
               where not exists (select 1 from audit_seals s where s.entry_id = a.id) limit 1`,
         );
-      while (await isUnsealed()) await sleep(20);
+      while (await isUnsealed()) await sleep(50);
       // Messages leave a few at a time.
       for (let rounds = 0; rounds < 5; rounds++) await round();
     },

@@ -2,6 +2,8 @@
 // theme; it fits a phone; and what came from outside is text.
 
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { FOR_ALL, PLACES } from '../../web/parts/places.ts';
@@ -19,6 +21,7 @@ import {
   visit,
 } from './stage.ts';
 
+const WEB = join(import.meta.dirname, '../../web');
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
@@ -142,6 +145,24 @@ const OUTSIDE: Readonly<Record<string, Place>> = {
 };
 const MISSING = /the server responded with a status of 404/;
 
+test('a theme changes colours, and nothing else', () => {
+  const themes = /prefers-color-scheme|data-theme|light-dark\(/;
+  const styles = globSync('**/*.css', { cwd: WEB, exclude: ['dist/**'] });
+  const text = (path: string) => readFileSync(join(WEB, path), 'utf8');
+  assert.deepEqual(
+    styles.filter((path) => themes.test(text(path).replaceAll(/\/\*.*?\*\//gs, ''))),
+    ['theme/tokens.css'],
+  );
+  const blocks = [...text('theme/tokens.css').matchAll(/\[data-theme="(?:dark|light)"\]\)? \{([^}]*)\}/g)];
+  assert.equal(blocks.length, 2);
+  for (const [, block = ''] of blocks)
+    for (const line of block.trim().split('\n'))
+      assert.match(
+        line,
+        /^\s*(?:color-scheme: dark|--[\w-]+: (?:#[0-9a-f]{3,8}|rgb\([^)]*\))|--shadow: (?:[\d\s]|px|,|rgb\([^)]*\))+);$/,
+      );
+});
+
 await onStage('every page', async ({ stage, browser, visitor: trader, page, open }) => {
   const ids = await fillStage(stage);
   await logIn(page, stage);
@@ -157,7 +178,7 @@ await onStage('every page', async ({ stage, browser, visitor: trader, page, open
     await settled();
     const inLight = await barriers(page);
     await page.emulateMedia({ colorScheme: 'dark' });
-    const inDark = await barriers(page);
+    const inDark = await barriers(page, 'colours');
     await page.setViewportSize(PHONE);
     const onPhone = [...(await sideways(page)), ...(await barriers(page))];
     assert.deepEqual({ inLight, inDark, onPhone }, { inLight: [], inDark: [], onPhone: [] });

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Route } from 'playwright-core';
 import { PLACES } from '../../web/parts/places.ts';
 import { LONGEST_MS } from '../../web/parts/together.ts';
 import { logIn, onStage } from './stage.ts';
@@ -33,9 +32,34 @@ const ROOMS_ARE_KEPT = `new Promise((resolve) => {
   look();
 })`;
 
-/** By its path, so that each run is like the one before. */
-const delayOf = (path: string): number =>
-  [...path].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % SLOWEST_MS, 7);
+/**
+ * Each answer comes late: by its path, so that each run is like the one before. In the page itself, because a browser whose requests are
+ * all led through here keeps nothing of what it has loaded. \`late\`: how many are still to come.
+ */
+const ANSWER_LATE = `
+  window.late = 0;
+  const soon = window.fetch;
+  const afterwards = window.setTimeout;
+  const delayOf = (path) => [...path].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % ${SLOWEST_MS}, 7);
+  window.fetch = async (what, ...given) => {
+    late++;
+    try {
+      const answer = soon.call(window, what, ...given);
+      // Who breaks it off, or gets no answer, hears of that at once.
+      await Promise.all([answer, new Promise((resolve) =>
+        afterwards.call(window, resolve, delayOf(new URL(what.url ?? what, location.href).pathname)))]);
+      return await answer;
+    } finally {
+      // What it leads to is asked for before.
+      afterwards.call(window, () => late--, 0);
+    }
+  };`;
+
+/** Nothing is late any more, and nothing is asked for again. */
+const NOTHING_IS_LATE = `new Promise((resolve) => {
+  const look = () => (late === 0 ? resolve() : requestAnimationFrame(look));
+  look();
+})`;
 
 interface Shift {
   readonly value: number;
@@ -46,12 +70,6 @@ const assertStill = (shifted: readonly Shift[]) => {
   const sum = shifted.reduce((all, { value }) => all + value, 0);
   assert.ok(sum < MOST, `${sum.toFixed(3)}: ${JSON.stringify(shifted, null, 2)}`);
 };
-
-async function answerLate(route: Route): Promise<void> {
-  const request = route.request();
-  if (request.resourceType() === 'fetch') await sleep(delayOf(new URL(request.url()).pathname));
-  await route.continue().catch(() => {});
-}
 
 await onStage('when answers are slow', async ({ stage, visitor, page, open }) => {
   const account = await stage.makeAccount({ name: 'Lab' });
@@ -64,6 +82,7 @@ await onStage('when answers are slow', async ({ stage, visitor, page, open }) =>
   await visitor.settled();
   await page.addInitScript(NOTE_SHIFTS);
   await page.addInitScript(WAIT_ON);
+  await page.addInitScript(ANSWER_LATE);
   /** A trade is there once its last order is filled. */
   const newest = async (what: string): Promise<string> => {
     for (;;) {
@@ -74,9 +93,11 @@ await onStage('when answers are slow', async ({ stage, visitor, page, open }) =>
   };
   const stories = [`/signals/${await newest('signals')}`, `/trades/${await newest('trades')}`];
   const openLate = async (path: string): Promise<Shift[]> => {
-    await page.route('**/*', answerLate);
     await open(path);
-    await page.unrouteAll({ behavior: 'wait' });
+    for (let isStill = false; !isStill; isStill = (await page.evaluate('late')) === 0) {
+      await page.evaluate(NOTHING_IS_LATE);
+      await visitor.settled();
+    }
     return page.evaluate('shifted');
   };
 

@@ -13,7 +13,7 @@ import { openFillpath, type Parts } from '../../src/main.ts';
 import { watchAnswers } from '../http/documented.ts';
 import { BrowserMissing, startBrowser, type Watch, watch } from '../servers/browser.ts';
 import { freePort } from '../servers/free-port.ts';
-import { serverOf } from '../world.ts';
+import { QUICK_HASHER, serverOf } from '../world.ts';
 
 export const PASSWORD = 'a horse, a staple, a battery';
 
@@ -77,7 +77,10 @@ export async function onStage(
   });
 }
 
-/** The service with its first user, who is an admin and has a paper account. */
+/**
+ * The service with its first user, who is an admin and has a paper account. As in every other test, passwords cost little, and what
+ * is looked at is read as the thread would read it, where nothing else is asked for.
+ */
 export async function openStage({ env = {}, parts = {} }: Setting = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-stage-'));
   const config = readConfig({
@@ -92,7 +95,7 @@ export async function openStage({ env = {}, parts = {} }: Setting = {}) {
   // Whatever the pages get to see is held against /openapi.json, as in every other test.
   const undescribed: (readonly string[])[] = [];
   const open = async () => {
-    const opened = await openFillpath(config, parts);
+    const opened = await openFillpath(config, { hasher: QUICK_HASHER, readsHere: true, ...parts });
     undescribed.push(watchAnswers(serverOf(opened)));
     return opened;
   };
@@ -267,11 +270,19 @@ export async function planOrder(page: Page): Promise<Locator> {
   return drawer;
 }
 
-/** What keeps people out, by axe's own account; what is serious must not be there. */
-export async function barriers(page: Page): Promise<string[]> {
+/** The rules of axe that look at colours. */
+const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * What keeps people out, by axe's own account; what is serious must not be there. `about`: a theme changes nothing but colours, as
+ * every-page.test.ts holds; so whoever has looked at a page in one theme looks at its colours in the other.
+ */
+export async function barriers(page: Page, about: 'all' | 'colours' = 'all'): Promise<string[]> {
+  const rules = about === 'colours' ? { runOnly: { type: 'rule', values: ABOUT_COLOURS } } : {};
+  const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
   // The policy forbids scripts of others in the page: it comes through the debugger.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
-  const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
+  const violations = (await page.evaluate(`axe.run(document, ${options})
     .then(({ violations }) => violations.map(({ id, impact, help, nodes }) =>
       ({ impact, text: id + ': ' + help + ': ' + nodes.map(({ html }) => html.slice(0, 120)).slice(0, 3).join(' | ') })))`)) as {
     impact: string;
