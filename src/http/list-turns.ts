@@ -158,7 +158,9 @@ declare module 'fastify' {
 
 export function takeTurns(server: FastifyInstance): void {
   const trading = createTrading();
-  const [short, long] = [createListTurns(trading), createListTurns(trading, { rhythmMs: 100 })];
+  const short = createListTurns(trading);
+  // Of a download nobody waits for a page: all of them come in one rhythm, whatever they take.
+  const long = createListTurns(trading, { rhythmMs: 100, share: 0 });
   const endings = new WeakMap<FastifyReply, () => void>();
   server.addHook('onRoute', (route) => {
     route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
