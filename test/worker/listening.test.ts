@@ -283,6 +283,35 @@ describe('Listening', () => {
     assert.equal(uses.length, 1);
   });
 
+  for (const [words, line] of [
+    ['tells nothing', { watch: undefined }],
+    ['has cut the stream', { watch: () => Promise.reject(new BrokerUnavailable('it was cut')) }],
+    ['has not opened the stream yet', {}],
+  ] as const)
+    test(`an order that asks for protection is looked at again and again where the broker ${words}`, async (t) => {
+      const { listening, asked } = heard(t, { unheardMs: 5, firstRetryMs: 60_000 }, line as Partial<Line>);
+      listening.note(resting('without'));
+      listening.note({ ...resting('with'), wish: {} } as Order);
+      await until(() => asked.length >= 3);
+      assert.deepEqual(new Set(asked), new Set(['with']));
+      listening.note({ ...resting('late'), wish: {} } as Order);
+      await until(() => asked.includes('late' as OrderId));
+      for (const id of ['with', 'late']) listening.forget(resting(id));
+      const { length } = asked;
+      await sleep(30);
+      assert.equal(asked.length, length, 'nothing of it is looked at afterwards');
+    });
+
+  test('while the stream is open, nobody looks for what is not told', async (t) => {
+    const { listening, asked, streams } = heard(t, { unheardMs: 15 });
+    listening.note({ ...resting('a'), wish: {} } as Order);
+    await until(() => streams.length === 1);
+    streams[0]?.tell(null);
+    await until(() => asked.length === 1);
+    await sleep(60);
+    assert.equal(asked.length, 1);
+  });
+
   test('closing ends every stream at once, and nothing is listened for afterwards', async (t) => {
     const { listening, streams } = heard(t);
     listening.note(resting('a'));

@@ -109,6 +109,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     askForLook: (order) => mailbox.askForLook(order),
     onHint: (account, hint) => protecting.hear(account, hint === null ? 'perhaps' : 'certainly'),
     log,
+    times: { unheardMs: deps.protecting.protectMs / 2 },
   });
   /** As it would be judged; nothing is remembered of it. */
   const foresee: Execution['judge'] = (entry) =>

@@ -1,7 +1,9 @@
 // Hears of fills where the broker tells by itself. While an order of an account waits for its fill, and only then, the broker's
 // stream is open; what it says of one makes a look come now, and is not believed: fill verification looks and decides as ever.
-// Whatever becomes of the stream, trading does not notice: the looks come at their times without it.
+// Whatever becomes of the stream, trading does not notice: the looks come at their times without it. Only an order that asks for
+// protection has no time for that: while nothing is heard, it is looked at so often that its stop is in time.
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerUnavailable, CredentialsRejected, type OrderHint } from '../../broker/broker.ts';
 import type { AccountId, OrderId } from '../../domain/ids.ts';
@@ -43,6 +45,8 @@ const TIMES = {
   /** An account's looks: so many at once, then one in so long. They share the broker's patience with what is sent. */
   burst: 5,
   paceMs: 1_000,
+  /** While nothing is heard: an order that asks for protection is looked at so often. */
+  unheardMs: 5_000,
 };
 
 /** A stream that was good for so long has not failed, it has ended. */
@@ -63,6 +67,8 @@ export function createListening(deps: ListeningDeps): Listening {
     /** By which a hint can name it. */
     names: ReadonlySet<string>;
     expiry: NodeJS.Timeout;
+    /** What it has filled has no stop before that is known. */
+    readonly asksForProtection: boolean;
     /** It is to be looked at: because it was named, or because the stream could not tell; first come, first served. */
     due: { readonly isNamed: boolean; readonly turn: number } | null;
     restsUntil: number;
@@ -76,11 +82,16 @@ export function createListening(deps: ListeningDeps): Listening {
     nextLook: NodeJS.Timeout | undefined;
     line: Line | null;
     lingering: NodeJS.Timeout | undefined;
+    /** The stream is open, as far as we know. */
+    isOpen: boolean;
+    nextUnheard: NodeJS.Timeout | undefined;
   }
 
   function note(order: Order): void {
-    const { id, accountId, simulation, legs } = order;
-    if (closing.signal.aborted || simulation || silent.has(accountId)) return;
+    const { id, accountId, simulation, legs, wish } = order;
+    const asksForProtection = wish !== undefined;
+    if (closing.signal.aborted || simulation) return;
+    if (silent.has(accountId) && !asksForProtection) return;
     if (!openLeg(order)) {
       forget(order);
       return;
@@ -93,7 +104,8 @@ export function createListening(deps: ListeningDeps): Listening {
     clearTimeout(known?.expiry);
     const expiry = setTimeout(() => forget(order), times.waitMs).unref();
     if (known) Object.assign(known, { names, expiry });
-    else ear.orders.set(id, { names, expiry, due: null, restsUntil: 0 });
+    else ear.orders.set(id, { names, expiry, asksForProtection, due: null, restsUntil: 0 });
+    lookUnheard(ear);
   }
 
   function forget({ id, accountId }: Pick<Order, 'id' | 'accountId'>): void {
@@ -125,6 +137,7 @@ export function createListening(deps: ListeningDeps): Listening {
     if (ears.get(account) === ear) ears.delete(account);
     clearTimeout(ear.lingering);
     clearTimeout(ear.nextLook);
+    clearTimeout(ear.nextUnheard);
     for (const { expiry } of ear.orders.values()) clearTimeout(expiry);
     ear.leaving.abort();
   }
@@ -138,6 +151,8 @@ export function createListening(deps: ListeningDeps): Listening {
       nextLook: undefined,
       line: null,
       lingering: undefined,
+      isOpen: false,
+      nextUnheard: undefined,
     };
     ears.set(account, ear);
     void keepListening(account, ear).finally(() => leave(account, ear));
@@ -150,7 +165,7 @@ export function createListening(deps: ListeningDeps): Listening {
     for (let failures = 0; !signal.aborted; ) {
       const begun = performance.now();
       try {
-        if (!(await hearOnce(account, ear))) return;
+        if (!(await hearOnce(account, ear))) return await leftOf(ear);
       } catch (fault) {
         if (performance.now() - begun > GOOD_MS) failures = 0;
         if (!hasWarned && !signal.aborted)
@@ -176,6 +191,7 @@ export function createListening(deps: ListeningDeps): Listening {
       async (line) => {
         ear.line = line;
         const ended = line.watch?.((hint) => {
+          ear.isOpen = true;
           hear(ear, hint);
           if (held.has(account)) deps.onHint?.(account, hint);
         }, signal);
@@ -188,8 +204,33 @@ export function createListening(deps: ListeningDeps): Listening {
       silent.add(account);
       return false;
     }
-    await opened.ended;
+    try {
+      await opened.ended;
+    } finally {
+      ear.isOpen = false;
+      lookUnheard(ear);
+    }
     return true;
+  }
+
+  /** Of a broker that tells nothing: until nothing is waited for any more. */
+  async function leftOf({ leaving, orders }: Ear): Promise<void> {
+    if ([...orders.values()].some(({ asksForProtection }) => asksForProtection) && !leaving.signal.aborted)
+      await once(leaving.signal, 'abort');
+  }
+
+  /** Again and again, until the stream is open. */
+  function lookUnheard(ear: Ear): void {
+    const isAsked = [...ear.orders.values()].some(({ asksForProtection }) => asksForProtection);
+    if (ear.isOpen || ear.nextUnheard || !isAsked || ear.leaving.signal.aborted) return;
+    ear.nextUnheard = setTimeout(() => {
+      ear.nextUnheard = undefined;
+      if (ear.isOpen) return;
+      for (const awaited of ear.orders.values())
+        if (awaited.asksForProtection) awaited.due ??= { isNamed: false, turn: ear.turns++ };
+      lookInTurn(ear);
+      lookUnheard(ear);
+    }, times.unheardMs).unref();
   }
 
   function hear(ear: Ear, hint: OrderHint | null): void {
