@@ -295,14 +295,14 @@ for (const [name, open] of [
     listTest(
       'a day is counted from an index alone, and genuine signals are found behind any number of others',
       async ({ db }) => {
-        const [begin, from] = [timeOf(11_000), timeOf(11_500)];
-        const [day = ''] = await plansOf(db, (each) => countOrders(each, USER, { begin, from }));
+        const day = { begin: timeOf(11_000), from: timeOf(11_500), limit: 20_000 };
+        const [plan = ''] = await plansOf(db, (each) => countOrders(each, USER, day));
         assert.match(
-          day,
+          plan,
           name === 'SQLite' ? /COVERING INDEX order_history_by_day/ : /order_history_by_day/,
-          day,
+          plan,
         );
-        const counted = await countOrders(db, USER, { begin, from });
+        const counted = await countOrders(db, USER, day);
         assert.equal(
           counted.reduce((sum, { seen }) => sum + seen, 0),
           1_003,
@@ -310,6 +310,14 @@ for (const [name, open] of [
         assert.equal(
           counted.reduce((sum, { ofDay }) => sum + ofDay, 0),
           503,
+        );
+        const newest = await countOrders(db, USER, { ...day, limit: 600 });
+        assert.deepEqual(
+          [
+            newest.reduce((sum, { seen }) => sum + seen, 0),
+            newest.reduce((sum, { ofDay }) => sum + ofDay, 0),
+          ],
+          [600, 503],
         );
         const signal = (index: number, outcome: string) =>
           sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, outcome, refused_by, ip_address)

@@ -45,6 +45,7 @@ describe('GET /trading/overview', () => {
       last_trouble: null,
       todo: [],
       todo_more: 0,
+      counted_all: true,
       orders_today: { accepted: 0, unresolved: 0, half_answered_within_ms: null },
       signals_today: { total: 0, executed: 0, rejected: 0, under_way: 0, refused: 0, reported: 0 },
       limit: { day: '2026-07-15', daily_orders: null, orders_today: 0, simulated_today: 0 },
@@ -63,6 +64,7 @@ describe('GET /trading/overview', () => {
         last_signal_at: null,
         connection: { state: 'not_known', at: null },
         positions: null,
+        counted_all: true,
         orders_today: 0,
         simulated_today: 0,
         realised_today: 0,
@@ -194,6 +196,27 @@ describe('GET /trading/overview', () => {
     assert.ok(reads.length <= 25, `${reads.length} reads`);
     const [account] = (await overview(world, trader)).accounts;
     assert.deepEqual([account?.orders_today, account?.realised_today], [1, null]);
+  });
+
+  test('of a day with more orders than anybody looks through, the newest are counted, and it is said', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({ plan: 'pro' });
+    const { body } = await world.send(trader);
+    const uuid = world.db.dialect === 'postgres' ? 'uuid' : 'text';
+    await world.db.script(`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source,
+        simulation, symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+      with recursive n (nth) as (select 100001 union all select nth + 1 from n where nth < 120100)
+      select cast('00000000-0000-7000-8000-000000' || cast(nth as text) as ${uuid}), version, user_id, trading_account_id,
+        broker_name, source, simulation, symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at,
+        auto_exit, trace
+      from order_history cross join n where order_id = '${body.order_id}'`);
+    const { counted_all, orders_today, accounts } = await overview(world, trader);
+    assert.deepEqual([counted_all, orders_today.accepted], [false, 20_000]);
+    const [account] = accounts;
+    assert.deepEqual(
+      [account?.counted_all, account?.orders_today, account?.realised_today],
+      [false, 20_000, null],
+    );
   });
 
   test('a day that cannot be read in time is counted all the same', async (t) => {

@@ -49,6 +49,7 @@ const account = (more: Partial<Schemas['AccountToday']> = {}): Schemas['AccountT
   last_signal_at: at(15),
   connection: { state: 'answering', at: at(15) },
   positions: { in_sync: 3, of: 3 },
+  counted_all: true,
   orders_today: 19,
   simulated_today: 0,
   realised_today: 187.25,
@@ -66,6 +67,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   last_trouble: null,
   todo: [],
   todo_more: 0,
+  counted_all: true,
   orders_today: { accepted: 36, unresolved: 0, half_answered_within_ms: 41 },
   signals_today: { total: 41, executed: 38, refused: 2, rejected: 1, under_way: 0, reported: 0 },
   limit: { day: '2026-11-12', daily_orders: 2000, orders_today: 36, simulated_today: 0 },
@@ -179,8 +181,8 @@ describe('the proofs', () => {
   });
 
   test('the sum of the signals says every part that there is', () => {
-    const said = (today: Overview['signals_today']) =>
-      signalsInWords(today)
+    const said = (signals_today: Overview['signals_today'], counted_all = true) =>
+      signalsInWords({ signals_today, counted_all })
         .map((part) => (typeof part === 'string' ? part : part.number))
         .join('');
     assert.equal(
@@ -194,6 +196,10 @@ describe('the proofs', () => {
     assert.equal(
       said({ total: 0, executed: 0, refused: 0, rejected: 0, under_way: 0, reported: 0 }),
       'no signal today',
+    );
+    assert.equal(
+      said({ total: 20_000, executed: 20_000, refused: 0, rejected: 0, under_way: 0, reported: 0 }, false),
+      'the newest 20,000 signals today: 20,000 executed',
     );
   });
 });

@@ -25,20 +25,27 @@ const FILLED_WITHIN_MS = 3_600_000;
 const MOST_BEFORE = 2_000;
 /** Orders whose profit is counted here, the accounts with the fewest first; of more the performance tells. */
 const MOST_COUNTED = 1_000;
+/** Orders that are counted, the newest. Who sends as many as one may, all day long, has some more; and to count is work for everybody. */
+const MOST_SEEN = 20_000;
 /** Of all accounts together: orders that are read for one answer, and how long that may take. */
 const MOST_READ = 10_000;
 const MOST_MS = 1_500;
 
-/** Counted are all orders; what they earned, and how they went, is read of as many as can be read in a moment. */
+/**
+ * Counted are the newest orders, of hardly anybody not all; what they earned, and how they went, is read of as many as can be read in a
+ * moment.
+ */
 export async function readDay(db: Db, user: UserId, from: Timestamp) {
   const begin = timestamp(millis(from) - FILLED_WITHIN_MS);
-  const day = countDay(await countOrders(db.lists, user, { begin, from }));
+  const counted = await countOrders(db.lists, user, { begin, from, limit: MOST_SEEN });
+  const isAll = counted.reduce((sum, { seen }) => sum + seen, 0) < MOST_SEEN;
+  const day = countDay(counted);
   const brokers = new Map<AccountId, BrokerSeen | null>();
   /** null: not known. */
   const profits = new Map<AccountId, Profit | null>();
   const latest: DayOrder[] = [];
   const budget = openBudget();
-  let room = MOST_COUNTED;
+  let room = isAll ? MOST_COUNTED : 0;
   const fewestFirst = [...day.accounts].filter(([, { seen }]) => seen > 0);
   for (const [id, { toRead }] of fewestFirst.sort(([, a], [, b]) => a.toRead - b.toRead)) {
     const isCounted = toRead <= room;
@@ -49,7 +56,7 @@ export async function readDay(db: Db, user: UserId, from: Timestamp) {
     brokers.set(id, brokerSeen(ofDay));
     profits.set(id, before && (await profitOf(from, [...before, ...orders])));
   }
-  return { ...day, brokers, profits, halfWithinMs: halfWithin(latest) };
+  return { ...day, isAll, brokers, profits, halfWithinMs: halfWithin(latest) };
 }
 
 interface Budget {

@@ -91,11 +91,11 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
 
 // Orders
 
-/** Since `begin`, and of them since `from`: alike by account, way, mode and status. */
+/** The newest since `begin`, and of them since `from`: alike by account, way, mode and status. */
 export async function countOrders(
   db: Reads,
   user: UserId,
-  { begin, from }: { readonly begin: Timestamp; readonly from: Timestamp },
+  { begin, from, limit }: { readonly begin: Timestamp; readonly from: Timestamp; readonly limit: number },
 ): Promise<CountedAlike[]> {
   const rows = await db.all<{
     trading_account_id: AccountId;
@@ -107,7 +107,9 @@ export async function countOrders(
   }>(
     sql`select trading_account_id, source, simulation, status, count(*) as seen,
           count(case when submitted_at >= ${from} then 1 end) as of_day
-        from order_history where user_id = ${user} and submitted_at >= ${begin}
+        from (select trading_account_id, source, simulation, status, submitted_at from order_history
+          where user_id = ${user} and submitted_at >= ${begin}
+          order by submitted_at desc, order_id desc limit ${limit}) as newest
         group by trading_account_id, source, simulation, status`,
   );
   return rows.map((row) => ({

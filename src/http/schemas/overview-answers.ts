@@ -71,6 +71,7 @@ const AccountToday = Type.Object(
       }),
       saying('as they were last compared; null: no strategy has said anything, or nobody could compare'),
     ),
+    counted_all: flag('false: of the newest 20,000 of the day, of all accounts', true),
     orders_today: count('real ones', 12),
     simulated_today: count('simulated ones', 3),
     realised_today: orNull(
@@ -105,6 +106,10 @@ export const Overview = Type.Object(
     last_trouble: orNull(LastTrouble, saying('what was over then')),
     todo: Type.Array(Todo, { description: 'the worst first, at most 50', examples: [[]] }),
     todo_more: count('how many more there are'),
+    counted_all: flag(
+      'false: the day has more orders than are counted here; what follows counts the newest 20,000 of them',
+      true,
+    ),
     orders_today: Type.Object({
       accepted: count('real orders of the day', 36),
       unresolved: count('of them: nobody knows their end'),

@@ -112,7 +112,7 @@ function Top({ account, asked }: TopProps) {
 }
 
 function Today({ today }: { readonly today: Schemas['AccountToday'] }) {
-  const { last_signal_at, positions: sync, orders_today } = today;
+  const { last_signal_at, positions: sync, orders_today, counted_all } = today;
   return (
     <>
       <span>
@@ -133,7 +133,11 @@ function Today({ today }: { readonly today: Schemas['AccountToday'] }) {
         </span>
       )}
       <span>
-        <b>{orders_today}</b> {orders_today === 1 ? 'order' : 'orders'} today
+        <b>
+          {orders_today}
+          {!counted_all && '+'}
+        </b>{' '}
+        {orders_today === 1 ? 'order' : 'orders'} today
       </span>
     </>
   );

@@ -176,6 +176,7 @@ function AccountRow({ account, areTermsAccepted, drift, onResume, day }: Account
       </td>
       <td className={`num ${styles.orders}`} title={simulatedToo(account)}>
         {figure(account.orders_today)}
+        {!account.counted_all && '+'}
       </td>
       <td className={`num ${styles.open}`} data-head="open">
         <OpenProfit account={account} />

@@ -115,7 +115,7 @@ export interface Proof {
 
 /** What is not known proves nothing, and is left out. */
 export function proofs(
-  { orders_today, accounts, audit }: Overview,
+  { orders_today, counted_all, accounts, audit }: Overview,
   { stops, standing }: { readonly stops: number; readonly standing: number } = { stops: 0, standing: 0 },
 ): Proof[] {
   const { accepted, unresolved } = orders_today;
@@ -130,7 +130,7 @@ export function proofs(
       words:
         accepted === 0
           ? 'no order today'
-          : `${figure(accepted - unresolved)} of ${counted(accepted, 'order')} resolved`,
+          : `${figure(accepted - unresolved)} of ${counted_all ? '' : 'the newest '}${counted(accepted, 'order')} resolved`,
       to: '/signals',
     },
     ...when(positions > 0, {
@@ -164,8 +164,10 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 export type Sentence = readonly (string | { readonly number: string })[];
 
 /** They add up: what is under way or only reported is said where there is any. */
-export function signalsInWords(today: Overview['signals_today']): Sentence {
-  const { total, executed, refused, rejected, under_way, reported } = today;
+export function signalsInWords({
+  signals_today: { total, executed, refused, rejected, under_way, reported },
+  counted_all,
+}: Pick<Overview, 'signals_today' | 'counted_all'>): Sentence {
   const said: [number, string][] = [
     [executed, 'executed'],
     [refused + rejected, 'refused or rejected'],
@@ -173,7 +175,9 @@ export function signalsInWords(today: Overview['signals_today']): Sentence {
     [reported, 'reported'],
   ];
   const parts = said.filter(([count, word]) => count > 0 || word === 'executed');
-  const head: Sentence = [{ number: figure(total) }, total === 1 ? ' signal today' : ' signals today'];
+  const head: Sentence = counted_all
+    ? [{ number: figure(total) }, total === 1 ? ' signal today' : ' signals today']
+    : ['the newest ', { number: figure(total) }, ' signals today'];
   if (total === 0) return ['no signal today'];
   return [
     ...head,

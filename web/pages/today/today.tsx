@@ -87,7 +87,7 @@ function Loading() {
 function Answer({ overview, isOld }: { readonly overview: Overview; readonly isOld: boolean }) {
   const { severity, lead, rest } = headline(overview);
   useTitle(tabTitle(overview));
-  const { since, checked_at, last_trouble, signals_today, orders_today } = overview;
+  const { since, checked_at, last_trouble, orders_today } = overview;
   const at = (time: string) => minuteOf(new Date(time), new Date(checked_at));
   return (
     <header className="top">
@@ -99,7 +99,7 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
       <p className={severity === null ? `facts ${styles.below}` : 'facts'}>
         <AtRisk overview={overview} />
         <span>
-          <Words sentence={signalsInWords(signals_today)} />
+          <Words sentence={signalsInWords(overview)} />
         </span>
         {orders_today.half_answered_within_ms !== null && (
           <span>
