@@ -30,6 +30,8 @@ import {
 import { migrate } from '../../src/data/engine/migrate.ts';
 import { openPostgres } from '../../src/data/engine/postgres.ts';
 import { lockDataDir, openSqlite } from '../../src/data/engine/sqlite.ts';
+import { unsettledOrders } from '../../src/data/orders/unsettled.ts';
+import type { AccountId, UserId } from '../../src/domain/ids.ts';
 import { dbContract } from '../contracts/db.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { startProxy } from '../servers/proxy.ts';
@@ -467,6 +469,24 @@ function postgresTests(url: string): void {
       await alone.all(together([sql`select version from shelves where book in (`, list, sql`)`], ''));
     }
     assert.deepEqual(await prepared('shelves where book in (%'), []);
+    await alone.close();
+  });
+
+  test('what was planned while its table was empty goes by indexes, and will when there are many rows', async () => {
+    await migrate(db, Date.now());
+    const alone = await openPostgres({ url, poolSize: 1 });
+    const [user, account] = [randomUUID() as UserId, randomUUID() as AccountId];
+    // Planned for the values at first, and then once and for all.
+    for (let times = 0; times < 8; times++) await unsettledOrders(alone, user, [account]);
+    const [read] = await alone.all<{ name: string }>(
+      sql`select name from pg_prepared_statements where statement like 'select o.*%unsettled = true%'`,
+    );
+    const values = [account, user, account, user].map((id) => `'${id}'`).join();
+    const plan = JSON.stringify(
+      await alone.all({ parts: [`explain execute ${read?.name}(${values})`], values: [] }),
+    );
+    assert.match(plan, /Index/);
+    assert.doesNotMatch(plan, /Seq Scan/);
     await alone.close();
   });
 

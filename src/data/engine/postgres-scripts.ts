@@ -10,7 +10,8 @@ import { type Db, type Scripts, ScriptsUnderWay, type Statement } from './db.ts'
 const LOCK = 4_019_775_210;
 const LOCK_MS = 50;
 /** They take as long as they take. */
-const SESSION = 'set statement_timeout = 0; set lock_timeout = 0';
+const SESSION = `set statement_timeout = 0; set lock_timeout = 0; reset plan_cache_mode;
+  reset enable_seqscan; reset enable_hashjoin; reset enable_mergejoin`;
 /** A server that can do so looks whether we are still there: what we began ends soon after us, and so does the lock. */
 const STILL_THERE = "set client_connection_check_interval = '2s'";
 

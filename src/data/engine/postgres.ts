@@ -1,7 +1,7 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
-// error when it changes no row, or finds none to hold, or fewer than it must. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
-// savepoints that undo a failed unit and keep a good one by the same two commands:
+// error when it changes no row, or finds none to hold, or fewer than it must. Units that do the same are sent as one
+// (postgres-alike.ts). So one failed unit makes COMMIT a rollback, and the group is sent once more, now one by one, with savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
 //
@@ -9,7 +9,7 @@
 // After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
 // be simpler, and cost a third of the throughput.)
 
-import { DatabaseError, Query as DriverQuery, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { DatabaseError, Query as DriverQuery, Pool, type PoolClient } from 'pg';
 import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
 import { decimal } from '../../domain/decimal.ts';
 import {
@@ -22,8 +22,10 @@ import {
   sql,
 } from './db.ts';
 import { giveWay } from './give-way.ts';
-import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { groupCommit, type Outcome, type Unit, type Waiting } from './group-commit.ts';
+import { type AskServer, alikeUnits } from './postgres-alike.ts';
 import { scriptsOn } from './postgres-scripts.ts';
+import { GUARD_FAILED, type Query, statementQueries } from './postgres-statements.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -36,8 +38,6 @@ const ATTEMPTS_ALONE = 4;
 const READ_CONNECTIONS = 4;
 /** Whatever lists do, they do it to each other. */
 const LIST_CONNECTIONS = 2;
-/** Texts put together by `join` that are prepared. */
-const MOST_JOINED = 200;
 const CONNECT_MS = 5_000;
 /** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
 const ANSWER_MS = 15_000;
@@ -51,11 +51,20 @@ const SESSION = `
 /** The lists' own limit is the server's: it stops working for a list that nobody waits for any more. */
 const LISTS = `set statement_timeout = ${LIST_MS}; set default_transaction_read_only = on`;
 
+/**
+ * Units name their rows by keys. Each of their statements is planned once for each connection, by indexes: a plan that was made by the size of a
+ * table of then would go through all of it once it has grown.
+ */
+const BY_KEYS = 'set plan_cache_mode = force_generic_plan; set jit = off; set enable_seqscan = off';
+/** So does what is read on their way, though not all of it by keys alone: how it is joined is left to the server. */
+const BY_INDEXES = 'set jit = off; set enable_seqscan = off';
+
 const BEGIN = 'begin isolation level read committed';
 // Two processes can lock the same rows in different order. The deadlock detector needs a second to see it, and a lock
 // can be held for longer; a group does not wait for either: the unit is undone and tried again alone.
 const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
-const GUARD_FAILED = 'guard failed, unit undone';
+/** Once more, unit by unit: each of them may wait, and all that came before it hold what they have locked. */
+const BEGIN_APART = `${BEGIN}; set local lock_timeout = '10ms'`;
 
 export async function openPostgres({
   url,
@@ -66,15 +75,17 @@ export async function openPostgres({
   poolSize?: number;
   counters?: Counters;
 }): Promise<Db> {
-  const commits = openPool(url, { max: 1 + LANES_ALONE });
-  const reads = openPool(url, { max: poolSize });
+  const commits = openPool(url, { max: 1 + LANES_ALONE, session: BY_KEYS });
+  const reads = openPool(url, { max: poolSize, session: BY_INDEXES });
   const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
 
   const pools = { commits, reads, lists };
   const names = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
   for (const [pool, name] of names) counters.watchPool(name, () => pool.waitingCount);
 
-  const queryOf = statementQueries();
+  const statements = statementQueries();
+  const { queryOf } = statements;
+  const alike = alikeUnits(statements);
 
   async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
     const asked = performance.now();
@@ -122,21 +133,15 @@ export async function openPostgres({
       client.query(apart ? `${begin}; savepoint unit` : begin, (error: Error | null) => {
         if (error) failures.push(...units.map(() => ({ fault: error })));
       });
-      for (const [index, unit] of units.entries()) {
-        const failed = (failure: Outcome) => {
-          // What follows a failure in the same unit fails because of it.
-          failures[index] ??= failure;
+      if (!apart && units.length > 1) {
+        // Each fails with all others: nobody asks which it was.
+        const failed = (error: Error | null) => {
+          if (error) failures.push(...units.map(() => ({ fault: error })));
         };
-        for (const statement of unit) {
-          const { guard } = statement;
-          client.query(queryOf(statement), (error: Error | null) => {
-            if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
-          });
-        }
-        if (!apart) continue;
-        client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
-        client.query('rollback to unit', () => {});
-      }
+        for (const query of alike.queriesOf(units)) client.query(query, failed);
+      } else
+        for (const [index, unit] of units.entries())
+          sendUnit(client, unit, apart, (failure) => (failures[index] ??= failure));
       const commit: Query = { text: 'commit', query_timeout: ANSWER_MS };
       client.query(commit, (error: Error | null, result) => {
         // COMMIT of a failed transaction succeeds, and says what it was.
@@ -153,13 +158,36 @@ export async function openPostgres({
     });
   }
 
+  /** `failed`: what follows a failure in the same unit fails because of it. */
+  function sendUnit(
+    client: PoolClient,
+    unit: Unit,
+    apart: boolean,
+    failed: (failure: Outcome) => void,
+  ): void {
+    for (const statement of unit) {
+      const { guard } = statement;
+      client.query(queryOf(statement), (error: Error | null) => {
+        if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
+      });
+    }
+    if (!apart) return;
+    client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
+    client.query('rollback to unit', () => {});
+  }
+
   /** A collision is told apart: the unit was undone and can be tried again. */
   async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
     const units = group.map(({ unit }) => unit);
     try {
       const { answered, outcomes } = await withClient(commits, async (client) => {
+        const ask: AskServer = async (text, values) => {
+          const question: Query = { text, query_timeout: ANSWER_MS, ...(values && { values: [...values] }) };
+          return (await client.query<Record<string, string>>(question)).rows;
+        };
+        if (units.length > 1) await alike.learn(units, ask);
         const answers = await send(client, begin, units, false);
-        return answers.rolledBack && units.length > 1 ? send(client, begin, units, true) : answers;
+        return answers.rolledBack && units.length > 1 ? send(client, BEGIN_APART, units, true) : answers;
       });
       return outcomes.map((outcome) => {
         if (!('fault' in outcome)) return outcome;
@@ -167,7 +195,7 @@ export async function openPostgres({
         return { fault: answered ? undone(outcome.fault) : fault(outcome.fault) };
       });
     } catch (error) {
-      // There was no connection to send anything on.
+      // There was no connection to send anything on, or it was lost before.
       throw undone(error);
     }
   }
@@ -260,9 +288,6 @@ interface Answers {
   readonly outcomes: Outcome[];
 }
 
-/** query_timeout is missing in the driver's types. */
-type Query = QueryConfig & { query_timeout?: number };
-
 /** A page of a list takes the driver several ms to read: a thread that only reads gives way after every row. */
 const rowByRow = <Row>(client: PoolClient, { query_timeout, ...config }: Query): Promise<Row[]> =>
   new Promise((resolve, reject) => {
@@ -273,57 +298,6 @@ const rowByRow = <Row>(client: PoolClient, { query_timeout, ...config }: Query):
     query.on('row', giveWay);
     client.query(Object.assign(query, { query_timeout }));
   });
-
-/** A statement as the driver takes it: placeholders numbered, a guard wrapped, what comes again prepared once. */
-function statementQueries(): (statement: Statement) => Query {
-  const named = new WeakMap<readonly string[], Query>();
-  const namedGuards = new WeakMap<readonly string[], Query>();
-  let names = 0;
-  const name = () => `fillpath_${++names}`;
-
-  // A text put together by `join` may never come again. One that does is named from its second time on, while there are
-  // few: every connection keeps what it has prepared.
-  const seen = new Set<string>();
-  const namedTexts = new Map<string, string>();
-  function nameOf(text: string): string | undefined {
-    const known = namedTexts.get(text);
-    if (known !== undefined || namedTexts.size === MOST_JOINED) return known;
-    if (seen.has(text)) {
-      seen.delete(text);
-      namedTexts.set(text, name());
-    } else {
-      if (seen.size === MOST_JOINED) seen.clear();
-      seen.add(text);
-    }
-    return namedTexts.get(text);
-  }
-
-  function queryOf({ parts, guard, rows = 1 }: Statement): Query {
-    const cache = guard === undefined ? named : namedGuards;
-    const known = cache.get(parts);
-    if (known) return known;
-    const plain = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-    const text = guard === undefined ? plain : guarded(plain, holds({ parts }), rows);
-    // Only a template's own text is constant.
-    const isConstant = 'raw' in parts;
-    const query: Query = { text, name: isConstant ? name() : nameOf(text) };
-    if (isConstant) cache.set(parts, query);
-    return query;
-  }
-
-  return (statement) => ({
-    ...queryOf(statement),
-    values: statement.values.map((value) => (typeof value === 'string' ? withoutNul(value) : value)),
-  });
-}
-
-/** The cast fails exactly when fewer rows were touched; the text shows up in the server's log. */
-function guarded(text: string, isHeld: boolean, rows: number): string {
-  // After a wait for another's change it looks again at the row as it is then.
-  const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
-  return `with touched as (${text}\n${isHeld ? 'for share' : returning})
-    select cast(case when count(*) >= ${rows} then '1' else '${GUARD_FAILED}' end as integer) from touched`;
-}
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
 

@@ -2,7 +2,7 @@
 
 import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import { type Db, join, must, type Statement, sql } from '../engine/db.ts';
+import { type Db, must, type Statement, sql } from '../engine/db.ts';
 
 /** Accepted on one UTC day: of each kind a plan allows so many. */
 export interface OrdersToday {
@@ -26,16 +26,22 @@ export function countOrders(
   day: string,
   { simulation, limit, count }: { simulation: boolean; limit: number | null; count: number },
 ): Statement {
-  const counted = simulation
-    ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, ${count})
-          on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + excluded.simulated`
-    : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, ${count}, 0)
-          on conflict (user_id, day) do update set orders = daily_order_counts.orders + excluded.orders`;
-  if (limit === null) return counted;
-  const below = simulation
-    ? sql` where daily_order_counts.simulated + excluded.simulated <= ${limit}`
-    : sql` where daily_order_counts.orders + excluded.orders <= ${limit}`;
-  return must('daily_limit', join([counted, below], ''));
+  if (limit === null)
+    return simulation
+      ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, ${count})
+            on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + excluded.simulated`
+      : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, ${count}, 0)
+            on conflict (user_id, day) do update set orders = daily_order_counts.orders + excluded.orders`;
+  return must(
+    'daily_limit',
+    simulation
+      ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, ${count})
+            on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + excluded.simulated
+              where daily_order_counts.simulated + excluded.simulated <= ${limit}`
+      : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, ${count}, 0)
+            on conflict (user_id, day) do update set orders = daily_order_counts.orders + excluded.orders
+              where daily_order_counts.orders + excluded.orders <= ${limit}`,
+  );
 }
 
 /** It was taken back. */
