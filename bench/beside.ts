@@ -1,5 +1,5 @@
 // This checkout beside another one, in one run: node bench/beside.ts ../another-checkout [apart]
-// A plain entry and a plain exit, one at a time and sixteen at once, in one process or with the roles apart. The two take
+// A plain entry and a plain exit, one at a time, sixteen and sixty-four at once, in one process or with the roles apart. The two take
 // turns, so that what else the machine does meets both. Times differ from machine to machine: the ratios are what counts.
 
 import { HERE, load, otherCheckout } from './checkout.ts';
@@ -9,10 +9,10 @@ import { startApart, startEmbedded } from './systems.ts';
 import { type Usage, usedPerOrder } from './usage.ts';
 
 const ROUNDS = 4;
-const PER_ROUND = 320;
+const PER_ROUND = 640;
 /** One part of a round takes no longer. */
 const MOST_MS = 4_000;
-const AT_ONCE = [1, 16];
+const AT_ONCE = [1, 16, 64];
 
 export type Mode = 'embedded' | 'apart';
 
@@ -28,7 +28,7 @@ export interface Side {
 /** A program of one checkout, with a database that its own code made. */
 async function start(checkout: string, mode: Mode) {
   const code = await load(checkout);
-  const system = await (mode === 'embedded' ? startEmbedded : startApart)(code, { users: 16 });
+  const system = await (mode === 'embedded' ? startEmbedded : startApart)(code, { users: 64 });
   const next = signalsOf(system.traders);
   const times = { entry: [] as number[], exit: [] as number[] };
   const used: Record<string, number> = {};

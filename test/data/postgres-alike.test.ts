@@ -350,8 +350,9 @@ function suite(url: string): void {
     );
   });
 
-  test('orders of a few owners at one moment are written at once, however they come from two processes', async () => {
+  test('orders of a few owners at one moment are written at once, however they come from two processes', async (t) => {
     const second = await openPostgres({ url });
+    t.after(() => second.close());
     await fresh(together);
     // What writes has a number, and so has each savepoint.
     const written = async () =>
@@ -366,7 +367,6 @@ function suite(url: string): void {
     for (let round = 0; round < 5; round++) await accepted(together, round);
     assert.equal((await written()) - before, 5 + 1, 'nothing was sent twice');
     await Promise.all([1, 2, 3].flatMap((round) => [accepted(together, round), accepted(second, round)]));
-    await second.close();
     const counted = sql`select sum(n) as orders, (select count(*) from things where note is null) as things from counts`;
     assert.deepEqual(await together.get(counted), { orders: 312, things: 312 });
   });
