@@ -5,14 +5,19 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 const MOST_BYTES = 1_048_576;
 
-/** The given fetch, whose answers are whole: a body that stalls ends with the call's signal. */
+/** An answer that was read to its end: a body that stalls ends with the call's signal. */
+export async function askWhole(fetch: Fetch, url: string, init: RequestInit, most: number = MOST_BYTES) {
+  // Nobody is followed elsewhere, least of all with credentials.
+  const response = await fetch(url, { ...init, redirect: 'error', ...once(init) });
+  const { status, headers, ok } = response;
+  // What is long is what was asked for: a refusal never is.
+  return { status, headers, bytes: await readAtMost(ok ? most : MOST_BYTES, response) };
+}
+
+/** The given fetch, whose answers are whole. */
 export function wholeAnswers(fetch: Fetch, most: number = MOST_BYTES): Fetch {
   return async (url, init) => {
-    // Nobody is followed elsewhere, least of all with credentials.
-    const response = await fetch(url, { ...init, redirect: 'error', ...once(init) });
-    const { status, headers, ok } = response;
-    // What is long is what was asked for: a refusal never is.
-    const bytes = await readAtMost(ok ? most : MOST_BYTES, response);
+    const { status, headers, bytes } = await askWhole(fetch, url, init, most);
     const whole = new Response(bytes.length > 0 ? streamOf(bytes) : null, { status, headers });
     asked.set(whole, { method: init.method ?? 'GET', url });
     return whole;
@@ -32,7 +37,7 @@ function once({ body, headers }: RequestInit): RequestInit {
   const length = new Headers(headers);
   // Without it the body would go in chunks, which not every server takes.
   length.set('content-length', String(bytes.length));
-  return { body: new Blob([bytes]).stream(), headers: length, duplex: 'half' } as RequestInit;
+  return { body: streamOf(bytes), headers: length, duplex: 'half' } as RequestInit;
 }
 
 async function readAtMost(most: number, { body }: Response): Promise<Uint8Array<ArrayBuffer>> {

@@ -20,7 +20,7 @@ import {
   type StopOutcome,
   type Stops,
 } from '../broker.ts';
-import { baseAddress, isUnsent, wholeAnswers } from '../wire.ts';
+import { askWhole, baseAddress, isUnsent } from '../wire.ts';
 import { invalidSymbol } from './rejections.ts';
 import {
   BALANCE,
@@ -303,20 +303,19 @@ type Ask = (signal: AbortSignal, method: 'GET' | 'POST', path: string, body?: ob
 
 function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
   const base = baseAddress(url);
-  const askOnce = wholeAnswers(fetch);
   return async (signal, method, path, body) => {
     if (signal.aborted) return { fault: 'The paper exchange was not asked in time.', isUnsent: true };
     try {
-      const response = await askOnce(`${base}/${path}`, {
+      const { status, headers, bytes } = await askWhole(fetch, `${base}/${path}`, {
         method,
         signal,
         ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       });
-      const reading = readJson(await response.bytes());
+      const reading = readJson(bytes);
       return {
-        status: response.status,
-        retryAfter: response.headers.get('retry-after') ?? '',
-        retryAfterMs: response.headers.get('retry-after-ms') ?? '',
+        status,
+        retryAfter: headers.get('retry-after') ?? '',
+        retryAfterMs: headers.get('retry-after-ms') ?? '',
         body: 'value' in reading ? plainJson(reading.value)?.plain : undefined,
       };
     } catch (fault) {

@@ -39,16 +39,18 @@ export function scheduleCheck(order: OrderId, user: UserId, nextAt: Timestamp): 
 
 /**
  * The first due check of each user that has none running, in the order in which they fell due. What is done is in no
- * index; SQLite uses that only where a query says so in the index's own words: `state <> 'done'`.
+ * index; SQLite uses that only where a query says so in the index's own words: `state <> 'done'`. Each question is one look into that index,
+ * however many dead letters the user has.
  */
 export async function dueChecks(db: Db, now: Timestamp, limit: number): Promise<FillCheck[]> {
   const rows = await db.all<CheckRow>(
     sql`select order_id, user_id, state, attempts, next_at from fill_checks due
         where state <> 'done' and state = 'scheduled' and next_at <= ${now}
-          and not exists (
-            select 1 from fill_checks other where other.user_id = due.user_id and other.state <> 'done'
-              and (other.state = 'running'
-                or other.state = 'scheduled' and (other.next_at, other.order_id) < (due.next_at, due.order_id)))
+          and not exists (select 1 from fill_checks other
+            where other.user_id = due.user_id and other.state <> 'done' and other.state = 'running')
+          and not exists (select 1 from fill_checks other
+            where other.user_id = due.user_id and other.state <> 'done' and other.state = 'scheduled'
+              and (other.next_at, other.order_id) < (due.next_at, due.order_id))
         order by next_at, order_id limit ${limit}`,
   );
   return rows.map((row) => ({
