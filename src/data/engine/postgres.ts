@@ -1,8 +1,7 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
-// COMMIT, without waiting in between (postgres-at-once.ts). Units that do the same are sent as one (postgres-alike.ts). A guard is
-// checked by the server: its statement is wrapped so that it raises an error when it changes no row, or finds none to hold, or fewer
-// than it must. Then nothing of the group is committed, and it is sent once more, unit by unit, now with savepoints that undo a
-// failed unit and keep a good one by the same two commands:
+// COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
+// error when it changes no row, or finds none to hold, or fewer than it must. Units that do the same are sent as one
+// (postgres-alike.ts). So one failed unit makes COMMIT a rollback, and the group is sent once more, now one by one, with savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
 //
@@ -25,7 +24,6 @@ import {
 import { giveWay } from './give-way.ts';
 import { groupCommit, type Outcome, type Unit, type Waiting } from './group-commit.ts';
 import { type AskServer, alikeUnits } from './postgres-alike.ts';
-import { isSaid, rollBack, sendAtOnce } from './postgres-at-once.ts';
 import { scriptsOn } from './postgres-scripts.ts';
 import { GUARD_FAILED, type Query, statementQueries } from './postgres-statements.ts';
 
@@ -61,14 +59,12 @@ const BY_KEYS = 'set plan_cache_mode = force_generic_plan; set jit = off; set en
 /** So does what is read on their way, though not all of it by keys alone: how it is joined is left to the server. */
 const BY_INDEXES = 'set jit = off; set enable_seqscan = off';
 
-const BEGIN = { text: 'begin isolation level read committed', name: 'fillpath_begin' };
-const COMMIT = { text: 'commit', name: 'fillpath_commit' };
+const BEGIN = 'begin isolation level read committed';
 // Two processes can lock the same rows in different order. The deadlock detector needs a second to see it, and a lock
 // can be held for longer; a group does not wait for either: the unit is undone and tried again alone.
-const IMPATIENT = "set lock_timeout = '100ms'";
-/** Unit by unit, each of them may wait, and all that came before it hold what they have locked. */
-const BEGIN_APART = `${BEGIN.text}; set local lock_timeout = '10ms'`;
-const PATIENT = { text: "set local lock_timeout = '3s'", name: 'fillpath_patient' };
+const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
+/** Once more, unit by unit: each of them may wait, and all that came before it hold what they have locked. */
+const BEGIN_APART = `${BEGIN}; set local lock_timeout = '10ms'`;
 
 export async function openPostgres({
   url,
@@ -79,7 +75,7 @@ export async function openPostgres({
   poolSize?: number;
   counters?: Counters;
 }): Promise<Db> {
-  const commits = openPool(url, { max: 1 + LANES_ALONE, session: `${BY_KEYS}; ${IMPATIENT}` });
+  const commits = openPool(url, { max: 1 + LANES_ALONE, session: BY_KEYS });
   const reads = openPool(url, { max: poolSize, session: BY_INDEXES });
   const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
 
@@ -91,20 +87,15 @@ export async function openPostgres({
   const { queryOf } = statements;
   const alike = alikeUnits(statements);
 
-  async function withClient<T>(
-    pool: Pool,
-    use: (client: PoolClient, spoil: () => void) => Promise<T>,
-  ): Promise<T> {
+  async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
     const asked = performance.now();
     const client = await pool.connect();
     counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
-    let spoilt = false;
+    let spoilt = true;
     try {
-      const result = await use(client, () => {
-        spoilt = true;
-      });
+      const result = await use(client);
       // Never hand on an open transaction, whatever went wrong.
-      spoilt ||= client.getTransactionStatus() !== 'I';
+      spoilt = client.getTransactionStatus() !== 'I';
       return result;
     } catch (error) {
       spoilt = !(error instanceof DatabaseError) || STALE.has(codeOf(error));
@@ -133,84 +124,70 @@ export async function openPostgres({
       throw isTooSlow(error) ? new ListTooSlow(error.message, { cause: error }) : fault(error);
     });
 
-  /** All at once, with one answer. Of a group nobody asks whose failure it was: each of its units fails with all others. */
-  async function sendTogether(
-    client: PoolClient,
-    begin: readonly Query[],
-    units: readonly Unit[],
-  ): Promise<Answers> {
-    const [only = []] = units;
-    const queries = units.length > 1 ? alike.queriesOf(units) : only.map(queryOf);
-    const done = await sendAtOnce(client, [...begin, ...queries, COMMIT], ANSWER_MS);
-    const { error, completed } = done;
-    if (!error) return { answered: true, outcomes: units.map(() => ({ guard: null })) };
-    // Of a COMMIT that fails, as of a lost connection, nobody knows what it has done.
-    const rolledBack = isSaid(error) && completed < begin.length + queries.length;
-    const canGoOn = rolledBack && (await rollBack(client, done, ANSWER_MS));
-    const guard = units.length > 1 ? undefined : only[completed - begin.length]?.guard;
-    const outcome: Outcome =
-      guard !== undefined && isGuardFailure(error)
-        ? { guard }
-        : { fault: units.length > 1 && rolledBack ? new Error(ROLLED_BACK) : error };
-    return { isAgain: canGoOn && units.length > 1, answered: rolledBack, outcomes: units.map(() => outcome) };
-  }
-
-  /** Unit by unit, and still in one go: those that fail are undone. Answers come in the order of the queries, COMMIT's is the last. */
-  function sendApart(client: PoolClient, units: readonly Unit[]): Promise<Answers> {
+  /** Sends all and waits once. Answers come in the order of the queries, COMMIT's is the last. */
+  function send(client: PoolClient, begin: string, units: readonly Unit[], apart: boolean): Promise<Answers> {
     const failures: Outcome[] = [];
     return new Promise((resolve) => {
       const { stream } = client.connection;
       stream.cork();
-      client.query(`${BEGIN_APART}; savepoint unit`, (error: Error | null) => {
+      client.query(apart ? `${begin}; savepoint unit` : begin, (error: Error | null) => {
         if (error) failures.push(...units.map(() => ({ fault: error })));
       });
-      for (const [index, unit] of units.entries()) {
-        const failed = (failure: Outcome) => {
-          // What follows a failure in the same unit fails because of it.
-          failures[index] ??= failure;
+      if (!apart && units.length > 1) {
+        // Each fails with all others: nobody asks which it was.
+        const failed = (error: Error | null) => {
+          if (error) failures.push(...units.map(() => ({ fault: error })));
         };
-        for (const statement of unit) {
-          const { guard } = statement;
-          client.query(queryOf(statement), (error: Error | null) => {
-            if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
-          });
-        }
-        client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
-        client.query('rollback to unit', () => {});
-      }
+        for (const query of alike.queriesOf(units)) client.query(query, failed);
+      } else
+        for (const [index, unit] of units.entries())
+          sendUnit(client, unit, apart, (failure) => (failures[index] ??= failure));
       const commit: Query = { text: 'commit', query_timeout: ANSWER_MS };
       client.query(commit, (error: Error | null, result) => {
         // COMMIT of a failed transaction succeeds, and says what it was.
         const rolledBack = !error && result.command === 'ROLLBACK';
-        const lost = error ?? (rolledBack ? new Error(ROLLED_BACK) : null);
+        const lost = error ?? (rolledBack ? new Error('the transaction was rolled back') : null);
         const outcomes = units.map((_unit, index): Outcome => {
           // Even a failed guard: it may have failed because of a neighbour that is undone now.
           if (lost && units.length > 1) return { fault: lost };
           return failures[index] ?? (lost ? { fault: lost } : { guard: null });
         });
-        resolve({ answered: !error, outcomes });
+        resolve({ rolledBack, answered: !error, outcomes });
       });
       stream.uncork();
     });
   }
 
+  /** `failed`: what follows a failure in the same unit fails because of it. */
+  function sendUnit(
+    client: PoolClient,
+    unit: Unit,
+    apart: boolean,
+    failed: (failure: Outcome) => void,
+  ): void {
+    for (const statement of unit) {
+      const { guard } = statement;
+      client.query(queryOf(statement), (error: Error | null) => {
+        if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
+      });
+    }
+    if (!apart) return;
+    client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
+    client.query('rollback to unit', () => {});
+  }
+
   /** A collision is told apart: the unit was undone and can be tried again. */
-  async function attempt(
-    group: readonly Waiting[],
-    begin: readonly Query[],
-  ): Promise<(Outcome | 'collision')[]> {
+  async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
     const units = group.map(({ unit }) => unit);
     try {
-      const { answered, outcomes } = await withClient(commits, async (client, spoil) => {
+      const { answered, outcomes } = await withClient(commits, async (client) => {
         const ask: AskServer = async (text, values) => {
           const question: Query = { text, query_timeout: ANSWER_MS, ...(values && { values: [...values] }) };
           return (await client.query<Record<string, string>>(question)).rows;
         };
         if (units.length > 1) await alike.learn(units, ask);
-        const together = await sendTogether(client, begin, units);
-        const answers = together.isAgain ? await sendApart(client, units) : together;
-        if (!answers.answered) spoil();
-        return answers;
+        const answers = await send(client, begin, units, false);
+        return answers.rolledBack && units.length > 1 ? send(client, BEGIN_APART, units, true) : answers;
       });
       return outcomes.map((outcome) => {
         if (!('fault' in outcome)) return outcome;
@@ -224,7 +201,7 @@ export async function openPostgres({
   }
 
   async function runGroup(group: readonly Waiting[]): Promise<void> {
-    const outcomes = await attempt(group, [BEGIN]);
+    const outcomes = await attempt(group, BEGIN_GROUP);
     for (const [index, { unit, settle }] of group.entries()) {
       const outcome = outcomes[index] ?? 'collision';
       if (outcome !== 'collision') settle(outcome);
@@ -238,7 +215,7 @@ export async function openPostgres({
 
   async function runAlone(group: readonly Waiting[]): Promise<void> {
     for (let attempts = 0; attempts < ATTEMPTS_ALONE; attempts++) {
-      const [outcome] = await attempt(group, [BEGIN, PATIENT]);
+      const [outcome] = await attempt(group, BEGIN);
       if (outcome && outcome !== 'collision') return group[0]?.settle(outcome);
     }
     throw new NotCommitted(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
@@ -304,14 +281,12 @@ function openPool(
 }
 
 interface Answers {
-  /** Nothing was written, and each unit can have a fate of its own on this connection. */
-  readonly isAgain?: boolean;
+  /** For certain: nothing was written. */
+  readonly rolledBack: boolean;
   /** Else COMMIT may have been carried out, or still be. */
   readonly answered: boolean;
   readonly outcomes: Outcome[];
 }
-
-const ROLLED_BACK = 'the transaction was rolled back';
 
 /** A page of a list takes the driver several ms to read: a thread that only reads gives way after every row. */
 const rowByRow = <Row>(client: PoolClient, { query_timeout, ...config }: Query): Promise<Row[]> =>
