@@ -127,7 +127,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       ({ desk, sentAt, resumedAt }) => desk.trader.account.id === account && sentAt < to && resumedAt > from,
     );
 
-  /** When those ended that the exchange had by then. */
+  /** When those had ended that the exchange had by then: its journal of positions may note that a moment later. */
   const closesUnderWay = (account: string, symbol: string, by: number): number[] =>
     ledger.orders
       .filter(
@@ -137,7 +137,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
           order.client_order_id.startsWith('fx') &&
           millis(order.accepted_at) <= by,
       )
-      .map(({ updated_at }) => millis(updated_at));
+      .map(({ updated_at }) => millis(updated_at) + MOMENT_MS);
 
   /** What is wrong with how it ended; null: nothing, or it is no exit. */
   function problemOf(row: OrderRow, legs: readonly LegRow[], endedAt: number): string | null {

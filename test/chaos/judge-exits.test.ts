@@ -59,6 +59,8 @@ interface Story {
   readonly leg?: Partial<LegRow>;
   /** What the exchange took of the leg, and when it was filled. */
   readonly taken?: { readonly status: string; readonly fill: string; readonly at?: number };
+  /** Another close of ours, by the exchange's journal. */
+  readonly beside?: { readonly accepted: number; readonly updated: number };
   readonly request?: { readonly outcome: string; readonly code: string | null };
   readonly denials?: readonly number[];
   readonly jumps?: readonly { from: number; to: number }[];
@@ -66,19 +68,31 @@ interface Story {
   readonly haltedUntil?: number;
 }
 
-function ledgerOf({ held = [], looks = [], taken, request, denials = [] }: Story): ExchangeLedger {
+function ledgerOf({ held = [], looks = [], taken, beside, request, denials = [] }: Story): ExchangeLedger {
   const order = { account: ACCOUNT, client_order_id: 'fx1', symbol: 'BTCUSDT', side: 'sell', quantity: '1' };
   return {
-    orders: taken
-      ? [
-          {
-            ...order,
-            status: taken.status,
-            fill_quantity: taken.fill,
-            updated_at: timestamp(START + (taken.at ?? 0)),
-          },
-        ]
-      : [],
+    orders: [
+      ...(taken
+        ? [
+            {
+              ...order,
+              status: taken.status,
+              fill_quantity: taken.fill,
+              updated_at: timestamp(START + (taken.at ?? 0)),
+            },
+          ]
+        : []),
+      ...(beside
+        ? [
+            {
+              ...order,
+              client_order_id: 'fx2',
+              accepted_at: timestamp(START + beside.accepted),
+              updated_at: timestamp(START + beside.updated),
+            },
+          ]
+        : []),
+    ],
     requests: request ? [{ ...order, ...request }] : [],
     positions: [],
     looks: looks.map((at) => ({ at: START + at, account: ACCOUNT, asker: 'w1', lag_ms: 0 })),
@@ -137,6 +151,18 @@ const SENT = { status: 'filled' };
 
 describe('the judge lets an exit end', () => {
   for (const [how, story] of Object.entries<Story>({
+    'by a fill that leaves what another close has taken on, whose position is noted a moment after its fill':
+      {
+        status: 'filled',
+        leg: SENT,
+        taken: { status: 'filled', fill: '0.002', at: 400 },
+        beside: { accepted: 100, updated: 1_100 },
+        held: [
+          [-5_000, '1'],
+          [400, '0.998'],
+          [1_101, '0'],
+        ],
+      },
     'by a fill that leaves nothing': {
       status: 'filled',
       leg: SENT,

@@ -251,4 +251,56 @@ describe('What a successor expects to be held after a target', () => {
     const trades = openTrades({ now: () => 1_000, lagMs: 30_000 }, [entry, exit, target]);
     assert.equal(trades.expected('BTCUSDT'), decimal(3));
   });
+
+  /** Made by the broker: what it closed was learnt, and written down, long after it had been given to the broker. */
+  const learnt = (at: number, positionBefore: number, leg: Leg): Order => ({
+    ...made(at, positionBefore, leg),
+    exitReason: 'stop_loss',
+  });
+  const bought = (nth: number, quantity: number, sentAt: number): Leg => ({
+    ...sell(nth, quantity, sentAt),
+    ...{ leg: 'entry', side: 'buy' },
+  });
+  const sold = (nth: number, quantity: number, sentAt: number): Leg => ({
+    ...sell(nth, quantity, sentAt),
+    leg: 'entry',
+  });
+  const expected = (...saved: readonly Order[]) =>
+    openTrades({ now: () => 1_000, lagMs: 30_000 }, saved).expected('BTCUSDT');
+
+  test('is what an order has opened on the other side, where the stop was hit before that and learnt after it', () => {
+    const long = made(100, 0, bought(1, 14, 110));
+    const short = made(300, 0, sold(2, 14, 310));
+    const stop = learnt(400, 14, sell(3, 14, 120));
+    assert.equal(expected(long, short, stop), decimal(-14));
+    const target = learnt(500, -14, { ...sell(4, 7, 320), side: 'buy' });
+    assert.equal(expected(long, short, stop, target), decimal(-7));
+  });
+
+  test('is less what the stop closed, where an order turned round without knowing of it', () => {
+    const long = made(100, 0, bought(1, 14, 110));
+    // Its close of 14 was not filled: the stop had been.
+    const turned = made(300, 14, sold(2, 14, 310));
+    assert.equal(expected(long, turned, learnt(400, 14, sell(3, 14, 120))), decimal(-14));
+  });
+
+  test('is nothing after a stop, whatever else had been in the position', () => {
+    const long = made(100, 0, bought(1, 14, 110));
+    assert.equal(expected(long, learnt(400, 20, sell(3, 20, 120))), ZERO);
+  });
+
+  test('is nothing, where the stop closed what somebody else had opened after our own close', () => {
+    const long = made(100, 0, bought(1, 14, 110));
+    const closed = made(200, 14, sell(2, 14, 210));
+    assert.equal(expected(long, closed, learnt(400, 20, sell(3, 20, 320))), ZERO);
+  });
+
+  test('knows what nobody had seen when the last order read the position: a target of that size is in it', () => {
+    const short = made(100, 0, sold(1, 14, 110));
+    // It found 7 less than our fills came to, and added 1.
+    const added = made(300, -7, sold(2, 1, 310));
+    const trades = openTrades({ now: () => 1_000, lagMs: 30_000 }, [short, added]);
+    trades.closed({ ...sell(4, 7, 120), side: 'buy' });
+    assert.equal(trades.expected('BTCUSDT'), decimal(-8));
+  });
 });

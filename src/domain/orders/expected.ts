@@ -197,10 +197,17 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
     return Math.max(first, millis(submittedAt));
   };
   const sent = orders.filter((order) => Number.isFinite(sentAt(order)) && !order.settledBy);
+  const last = new Map<string, Order>();
   for (const order of sent.toSorted((a, b) => sentAt(a) - sentAt(b))) {
     const instruments = new Set(order.legs.map(({ instrument }) => instrument));
     // Over several months it is a sum, and no month's own.
     const [instrument] = instruments;
+    const before = instrument ? known.get(instrument) : undefined;
+    if (instrument && before && isLearntLate(order, before, last.get(instrument))) {
+      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, leg, learntAt(leg)), before);
+      known.set(instrument, closed);
+      continue;
+    }
     if (instruments.size === 1 && instrument && order.positionBefore !== null) {
       const earlier = sent
         .filter((other) => other !== order && sentAt(other) <= sentAt(order))
@@ -211,19 +218,63 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
         ...leg,
         fillQuantity: order.counted?.[leg.clientOrderId] ?? leg.fillQuantity,
       }));
-      const tradedAt = known.get(instrument)?.tradedAt ?? null;
-      const base = agreedOn(order.positionBefore, { quantity: ZERO, tradedAt, counted: new Map() }, inIt);
+      const unexplained = before && unexplainedBefore(order.positionBefore, before, earlier, inIt);
+      const base = agreedOn(
+        order.positionBefore,
+        { quantity: ZERO, tradedAt: before?.tradedAt ?? null, counted: new Map() },
+        inIt,
+      );
       known.set(
         instrument,
-        earlier.reduce((sum, leg) => withFill(sum, leg, learntAt(leg)), base),
+        earlier.reduce((sum, leg) => withFill(sum, leg, learntAt(leg)), {
+          ...base,
+          ...(unexplained && { unexplained }),
+        }),
       );
     }
     for (const leg of learnt(order)) {
-      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
-      if (leg.instrument !== null && before) known.set(leg.instrument, withFill(before, leg, learntAt(leg)));
+      const then = leg.instrument === null ? undefined : known.get(leg.instrument);
+      if (leg.instrument !== null && then) known.set(leg.instrument, withFill(then, leg, learntAt(leg)));
     }
+    if (instrument) last.set(instrument, order);
   }
   return known;
+}
+
+/** By what more than our fills was held when the order was planned: what came later of legs that were open then was not there yet. */
+function unexplainedBefore(
+  position: Decimal,
+  known: Known,
+  earlier: readonly Leg[],
+  inIt: readonly Leg[],
+): Decimal {
+  const later = earlier.map((leg, index) =>
+    signed(leg.side, subtract(filledOf(leg), inIt[index] ? filledOf(inIt[index]) : ZERO)),
+  );
+  return add(
+    known.unexplained ?? ZERO,
+    subtract(position, subtract(known.quantity, later.reduce(add, ZERO))),
+  );
+}
+
+/**
+ * What the broker's own stop or target has closed is written down when it is learnt. That nothing is left on its side then says nothing of what
+ * was held before it, where our orders have left nothing there by then, or the other side: it may have closed what they found gone.
+ */
+function isLearntLate(
+  { exitReason, positionBefore, submittedAt, legs }: Order,
+  { quantity }: Known,
+  last: Order | undefined,
+): boolean {
+  if (!exitReason || positionBefore === null || sign(positionBefore) === sign(quantity)) return false;
+  // After a close of ours, what it has closed was somebody else's.
+  const hasTurned = last?.legs.some(
+    (leg) => leg.leg === 'entry' && leg.side === legs[0]?.side && filledOf(leg) !== ZERO,
+  );
+  if (quantity === ZERO && !hasTurned) return false;
+  const isBrokers = legs.every((leg) => leg.sentAt !== null && leg.sentAt < submittedAt);
+  const after = legs.reduce((sum, leg) => add(sum, signed(leg.side, filledOf(leg))), positionBefore);
+  return isBrokers && after === ZERO;
 }
 
 /** Of what rests the last part counts, and not the first. */
