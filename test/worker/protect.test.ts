@@ -603,6 +603,51 @@ describe('a position of which a close of ours takes a part, and rests', () => {
     });
 });
 
+describe('a position that a close of ours takes whole', () => {
+  for (const ways of WAYS.filter(({ reserves }) => reserves)) {
+    const closed = async (wish: Partial<Protection>, more: (lived: ReturnType<typeof life>) => void) => {
+      const lived = life(ways, wanted(wish), []);
+      const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+      const { position } = line;
+      line.position = async () => decimal(5);
+      more(lived);
+      await lived.pass();
+      return { lived, line, position };
+    };
+    const sent = ({ exchange }: ReturnType<typeof life>) => [...exchange.standing(), ...exchange.resting()];
+    const target = { ...{ price: decimal(120), percent: decimal(100) }, closed: ZERO, isFilled: false };
+
+    it(`gets nothing that could open the other side, while it rests and while what is held is shown late: ${nameOf(ways)}`, async () => {
+      for (const wish of [{}, { stop: null, targets: [target] }]) {
+        const { lived } = await closed(wish, ({ exchange, rests }) => {
+          exchange.trade(decimal(5));
+          rests(decimal(5));
+        });
+        assert.deepEqual(sent(lived), []);
+        lived.counts(ZERO);
+        lived.rests(ZERO);
+        lived.later(100);
+        await lived.pass();
+        assert.deepEqual(sent(lived), [], 'our fills say that nothing is left');
+      }
+    });
+
+    it(`is protected again where that close ends and has taken nothing: ${nameOf(ways)}`, async () => {
+      const { lived } = await closed({}, ({ exchange, rests }) => {
+        exchange.trade(decimal(5));
+        rests(decimal(5));
+      });
+      lived.rests(ZERO);
+      lived.later(5_000);
+      await lived.pass(false);
+      assert.deepEqual(
+        lived.exchange.standing().map(({ quantity }) => quantity),
+        [decimal(5)],
+      );
+    });
+  }
+});
+
 describe('a trailing stop', () => {
   it('is looked at again where more was bought, and for a moment nothing is shown', async () => {
     const trail = { distance: decimal(8), activateAt: null, from: decimal(100), best: decimal(100) };

@@ -105,7 +105,9 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   if (followsPrice(protection) && quoted === null) return { do: 'ask for the price' };
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
   // A stop that would keep more than there is, is refused whole.
-  const bare = toCover(able.reserves ? (facts.held?.least ?? held) : held, facts);
+  const bare = toCover(held, facts);
+  // What closes it has its end to tell, or what is held is shown late.
+  if (!isPositive(bare)) return rest(better, now + (facts.held?.isAgreed ? UNSETTLED_MS : SOON_MS));
   const isSafe = isCovered(better, seen, bare);
   const kept = { ...seen, protection: marked(better, isSafe, facts, rules) };
   // Its order is under way, and closes what it can.

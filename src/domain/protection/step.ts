@@ -51,7 +51,7 @@ export interface Held {
   readonly quantity: Decimal;
   /** Or what our own fills make of it, where that is more: what was added may not be shown yet. */
   readonly most: Decimal;
-  /** The same, where that is less and something: what was closed may still be shown. */
+  /** The same, where that is less: what was closed may still be shown. */
   readonly least: Decimal;
   /** It is what our own fills make of it, or they say nothing. */
   readonly isAgreed: boolean;

@@ -31,6 +31,14 @@ const leftOf = (quantity: Decimal, legs: readonly Leg[]): Decimal => {
 export const isBeingClosed = ({ closing, held }: Facts): boolean =>
   closing !== null && !(held?.isAgreed && compare(held.quantity, closing) > 0);
 
-/** What is to be covered of what is held. Where all of it is kept for others, that is tried all the same: they may have ended. */
-export const toCover = (held: Decimal, { able, reserved }: Facts): Decimal =>
-  able.reserves && compare(held, reserved) > 0 ? subtract(held, reserved) : held;
+/**
+ * What is to be covered of what is held. Where the broker reserves, nothing is that orders of ours close, or that is still shown after
+ * they have: a leg that stands when it is gone opens the other side.
+ */
+export function toCover(shown: Decimal, { able, held, isUnsettled, reserved }: Facts): Decimal {
+  if (!able.reserves) return shown;
+  const least = held?.least ?? shown;
+  // An entry of which nobody knows whether it was filled may have brought what our fills do not know of.
+  const left = subtract(least === ZERO && isUnsettled ? shown : least, reserved);
+  return sign(left) > 0 ? left : ZERO;
+}

@@ -257,7 +257,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const shown = onSide(await line.position(instrument));
     const expected = ourCount();
     const isAgreed = agrees({ quantity: shown, expected });
-    const counted = expected === null || expected === ZERO ? shown : expected;
+    const counted = expected ?? shown;
     return { quantity: shown, most: larger(shown, counted), least: smaller(shown, counted), isAgreed };
   }
 
