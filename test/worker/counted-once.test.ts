@@ -295,6 +295,36 @@ describe('What a successor expects to be held after a target', () => {
     assert.equal(expected(long, closed, learnt(400, 20, sell(3, 20, 320))), ZERO);
   });
 
+  const lags = { now: () => 1_000, lagMs: 30_000 };
+
+  test('is less what it closed, where an order in doubt was counted whole and never came', () => {
+    const doubtful = made(200, 14, { ...bought(2, 20, 210), status: 'expired', fillQuantity: null });
+    const counted = { leg1: decimal(14), leg2: decimal(20) } as Order['counted'];
+    const added = { ...made(300, 14, bought(3, 7, 310)), counted };
+    const trades = openTrades(lags, [made(100, 0, bought(1, 14, 110)), doubtful, added]);
+    trades.closed(sell(4, 7, 120));
+    assert.equal(trades.expected('BTCUSDT'), decimal(14));
+  });
+
+  test('is less what it closed, where the order before is so old that others since are not read', () => {
+    const rests = made(100, 20, { ...bought(1, 1, 110), status: 'placed', fillQuantity: null });
+    const added = { ...made(300, 10, bought(2, 1, 310)), counted: { leg1: ZERO } as Order['counted'] };
+    const trades = openTrades(lags, [rests, added], 200);
+    trades.closed(sell(4, 5, 120));
+    assert.equal(trades.expected('BTCUSDT'), decimal(6));
+  });
+
+  test('is nothing after a stop, where the order before is so old that others since are not read', () => {
+    const forgotten = made(100, -5, {
+      ...bought(1, 5, 110),
+      status: 'unknown',
+      fillQuantity: null,
+      leg: 'exit',
+    });
+    const trades = openTrades(lags, [forgotten, learnt(400, 14, sell(3, 14, 120))], 200);
+    assert.equal(trades.expected('BTCUSDT'), ZERO);
+  });
+
   test('knows what nobody had seen when the last order read the position: a target of that size is in it', () => {
     const short = made(100, 0, sold(1, 14, 110));
     // It found 7 less than our fills came to, and added 1.

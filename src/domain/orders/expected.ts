@@ -187,9 +187,12 @@ const explaining = (
 
 /**
  * From what is saved of an account and mode: orders of late, as a predecessor left them. By instrument. What a person settled was
- * traded long before, and is in every position.
+ * traded long before, and is in every position. `wholeSince`: of those that were accepted before, some may not be among them.
  */
-export function knownFrom(orders: readonly Order[]): Map<string, Known> {
+export function knownFrom(
+  orders: readonly Order[],
+  wholeSince = Number.NEGATIVE_INFINITY,
+): Map<string, Known> {
   const known = new Map<string, Known>();
   // What a stop or a target has closed is known from its record on, however long ago the broker was given it.
   const sentAt = ({ legs, submittedAt }: Order) => {
@@ -203,8 +206,11 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
     // Over several months it is a sum, and no month's own.
     const [instrument] = instruments;
     const before = instrument ? known.get(instrument) : undefined;
-    if (instrument && before && isLearntLate(order, before, last.get(instrument))) {
-      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, leg, learntAt(leg)), before);
+    const previous = instrument ? last.get(instrument) : undefined;
+    // What was held between two orders is compared where nothing is missing between them.
+    const compared = previous && millis(previous.submittedAt) >= wholeSince ? before : undefined;
+    if (instrument && compared && isLearntLate(order, compared, previous)) {
+      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, leg, learntAt(leg)), compared);
       known.set(instrument, closed);
       continue;
     }
@@ -218,7 +224,7 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
         ...leg,
         fillQuantity: order.counted?.[leg.clientOrderId] ?? leg.fillQuantity,
       }));
-      const unexplained = before && unexplainedBefore(order.positionBefore, before, earlier, inIt);
+      const unexplained = compared && unexplainedBefore(order.positionBefore, compared, earlier, inIt);
       const base = agreedOn(
         order.positionBefore,
         { quantity: ZERO, tradedAt: before?.tradedAt ?? null, counted: new Map() },
@@ -248,6 +254,9 @@ function unexplainedBefore(
   earlier: readonly Leg[],
   inIt: readonly Leg[],
 ): Decimal {
+  // What was in doubt was counted whole, and may never have been filled: nobody can tell.
+  if (earlier.some((leg, index) => inIt[index] && compare(filledOf(inIt[index]), filledOf(leg)) > 0))
+    return ZERO;
   const later = earlier.map((leg, index) =>
     signed(leg.side, subtract(filledOf(leg), inIt[index] ? filledOf(inIt[index]) : ZERO)),
   );

@@ -51,9 +51,13 @@ export interface TradesClock {
   readonly lagMs: number;
 }
 
-/** `saved`: orders of late. By the same clock as they were saved with. */
-export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] = []): Trades {
-  const known = knownFrom(saved);
+/** `saved`: orders of late, and all of those that were accepted since then. By the same clock as they were saved with. */
+export function openTrades(
+  { now, lagMs }: TradesClock,
+  saved: readonly Order[] = [],
+  wholeSince?: number,
+): Trades {
+  const known = knownFrom(saved, wholeSince);
   const names = new Map<string, string>();
   let unsettled: readonly OrderId[] = saved.filter(openLeg).map(({ id }) => id);
   const change = (instrument: string, to: Known) => known.set(instrument, to);
@@ -138,13 +142,15 @@ export function openBooks({ orders, clock, tradesClock }: BooksDeps, user: UserI
   const nameOf = ({ accountId, simulation }: Book) => `${accountId} ${simulation}`;
 
   async function read({ accountId, simulation }: Book): Promise<Trades> {
-    const recent = await orders.recent(user, accountId, clock.now() - RECENT_MS);
+    const since = clock.now() - RECENT_MS;
+    const recent = await orders.recent(user, accountId, since);
     const { orders: unsettled } = await orders.unsettled(user, accountId);
     const known = new Set(recent.map(({ id }) => id));
     const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
     return openTrades(
       tradesClock,
       saved.filter((order) => order.simulation === simulation),
+      since,
     );
   }
 
