@@ -132,7 +132,7 @@ export const VARIABLES = {
   ENTRY_DEADLINE_SECONDS: { parse: seconds, fallback: '60', means: 'an entry that is not sent by then expires' },
   EXIT_DEADLINE_SECONDS: { parse: seconds, fallback: '300', means: 'an exit or close that is not sent by then expires' },
   POSITION_LAG_SECONDS: { parse: seconds, fallback: '30', means: "so long a broker's positions may lag behind our own fills before they are believed" },
-  PROTECT_SECONDS: { parse: seconds, fallback: '10', means: 'so long a stop that the broker refuses is tried before the account’s setting `unprotected` decides' },
+  PROTECT_SECONDS: { parse: seconds, fallback: '10', means: 'so long a stop that the broker refuses is tried before the account’s setting `unprotected` decides; twice in this time an entry that asks for a stop is looked at where its broker’s stream tells nothing' },
   PROTECTION_SWEEP_SECONDS: { parse: seconds, fallback: '30', means: 'so often each protected position is compared with what stands at the broker' },
   PROTECTION_FOLLOW_SECONDS: { parse: seconds, fallback: '2', means: 'so often the price is asked for while a stop follows it' },
   REVERSAL_POLLS: { parse: count(1), fallback: '10', means: "polls of a reversal's close before the reversal is given up" },

@@ -145,6 +145,16 @@ describe('the proofs', () => {
     ]);
   });
 
+  test('say of a day that is not counted whole what is known of it', () => {
+    const first = (unresolved: number) =>
+      words({
+        counted_all: false,
+        orders_today: { accepted: 20_000, unresolved, half_answered_within_ms: 9 },
+      })[0];
+    assert.equal(first(0), 'the newest 20,000 orders resolved');
+    assert.equal(first(3), '3 orders not resolved');
+  });
+
   test('leave out what is not known', () => {
     assert.deepEqual(
       words({

@@ -122,6 +122,7 @@ function heard(t: TestContext, times: ListeningDeps['times'] = {}, line: Partial
   const listening = createListening({
     connections: { use },
     askForLook: async (order) => void asked.push(order),
+    clock: Date,
     log: { warn: (context) => void warnings.push(context) },
     times: { spacingMs: 10, lingerMs: 10, firstRetryMs: 1, ...times },
   });
@@ -138,6 +139,9 @@ const resting = (id: string, status = 'placed'): Order =>
   }) as unknown as Order;
 
 const about = (id: string): OrderHint => ({ clientOrderId: `client-${id}`, brokerRef: null });
+
+/** Whoever is not heard of is looked at soon. */
+const UNHEARD = { unheardMs: 5, firstRetryMs: 60_000 };
 
 const MANY = [...'abcdefghijklmnopqrst'];
 
@@ -273,6 +277,7 @@ describe('Listening', () => {
         },
       },
       askForLook: async () => {},
+      clock: Date,
       log: { warn: () => {} },
     });
     t.after(() => listening.close());
@@ -289,7 +294,7 @@ describe('Listening', () => {
     ['has not opened the stream yet', {}],
   ] as const)
     test(`an order that asks for protection is looked at again and again where the broker ${words}`, async (t) => {
-      const { listening, asked } = heard(t, { unheardMs: 5, firstRetryMs: 60_000 }, line as Partial<Line>);
+      const { listening, asked } = heard(t, { ...UNHEARD, awayMs: 1 }, line as Partial<Line>);
       listening.note(resting('without'));
       listening.note({ ...resting('with'), wish: {} } as Order);
       await until(() => asked.length >= 3);
@@ -301,6 +306,45 @@ describe('Listening', () => {
       await sleep(30);
       assert.equal(asked.length, length, 'nothing of it is looked at afterwards');
     });
+
+  test('it is not asked for again before the last look has come back, or was away for long', async (t) => {
+    const { listening, asked } = heard(t, UNHEARD, {});
+    const order = { ...resting('a'), wish: {} } as Order;
+    listening.note(order);
+    await until(() => asked.length === 1);
+    await sleep(40);
+    assert.equal(asked.length, 1);
+    listening.note(order);
+    await until(() => asked.length === 2);
+  });
+
+  for (const [words, more] of [
+    [
+      'has only its close open',
+      { legs: [{ leg: 'exit', clientOrderId: 'x', brokerRef: null, status: 'placed' }] },
+    ],
+    [
+      'is in doubt since an hour',
+      { legs: [{ leg: 'entry', status: 'unknown', sentAt: '2026-01-01T00:00:00Z' }] },
+    ],
+  ] as const)
+    test(`one that ${words} has nothing to protect, and waits for its time`, async (t) => {
+      const { listening, asked } = heard(t, UNHEARD, {});
+      listening.note({ ...resting('a'), wish: {}, ...more } as unknown as Order);
+      listening.note({ ...resting('b'), wish: {} } as Order);
+      await until(() => asked.length === 1);
+      await sleep(30);
+      assert.deepEqual(asked, ['b']);
+    });
+
+  test('nobody is asked with credentials that were refused', async (t) => {
+    const watch = () => Promise.reject(new CredentialsRejected('no'));
+    const { listening, asked, warnings } = heard(t, UNHEARD, { watch });
+    listening.note({ ...resting('a'), wish: {} } as Order);
+    await until(() => warnings.length === 1);
+    await sleep(40);
+    assert.deepEqual(asked, []);
+  });
 
   test('while the stream is open, nobody looks for what is not told', async (t) => {
     const { listening, asked, streams } = heard(t, { unheardMs: 15 });
@@ -337,6 +381,7 @@ test('Of an account that is held, what happened is told apart from what may have
     connections: { use: (_target, task) => task(line) } as Pick<Connections, 'use'>,
     askForLook: async () => {},
     onHint: (_account, hint) => heard.push(hint === null ? null : hint.clientOrderId),
+    clock: Date,
     log: { warn() {} },
   });
   listening.hold('one' as AccountId, true);

@@ -114,7 +114,7 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
         counted_all: day.isAll,
         orders_today: orders?.real ?? 0,
         simulated_today: orders?.simulated ?? 0,
-        realised_today: profit === undefined ? 0 : (profit?.realised ?? null),
+        realised_today: profit === undefined && day.isAll ? 0 : (profit?.realised ?? null),
         currency: BROKERS[account.brokerName].currency,
         profit_steps: profit?.steps ?? [],
         signals_today: (marks.get(account.id) ?? []).map(({ at, refused, simulation }) => ({

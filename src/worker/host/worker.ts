@@ -108,6 +108,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     connections,
     askForLook: (order) => mailbox.askForLook(order),
     onHint: (account, hint) => protecting.hear(account, hint === null ? 'perhaps' : 'certainly'),
+    clock,
     log,
     times: { unheardMs: deps.protecting.protectMs / 2 },
   });

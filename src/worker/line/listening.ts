@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerUnavailable, CredentialsRejected, type OrderHint } from '../../broker/broker.ts';
 import type { AccountId, OrderId } from '../../domain/ids.ts';
 import { type Order, openLeg } from '../../domain/orders/order.ts';
+import { isForgotten } from '../../domain/orders/other-legs.ts';
 import type { Connections } from './connections.ts';
 import type { Line } from './line.ts';
 import { createPace, type Pace } from './pace.ts';
@@ -18,6 +19,7 @@ export interface ListeningDeps {
   askForLook(order: OrderId): Promise<void>;
   /** Something happened on an account that is held; null: it may have, before the stream was open. */
   onHint?(account: AccountId, hint: OrderHint | null): void;
+  readonly clock: { now(): number };
   readonly log: { warn(context: object, text: string): void };
   readonly times?: Partial<typeof TIMES>;
 }
@@ -47,6 +49,8 @@ const TIMES = {
   paceMs: 1_000,
   /** While nothing is heard: an order that asks for protection is looked at so often. */
   unheardMs: 5_000,
+  /** Not before the look before has come back, or has been away for so long: a broker that hangs is not to keep others' words waiting. */
+  awayMs: 30_000,
 };
 
 /** A stream that was good for so long has not failed, it has ended. */
@@ -55,7 +59,7 @@ const GOOD_MS = 60_000;
 const MANY = 20;
 
 export function createListening(deps: ListeningDeps): Listening {
-  const { connections, askForLook, log } = deps;
+  const { connections, askForLook, clock, log } = deps;
   const times = { ...TIMES, ...deps.times };
   const ears = new Map<AccountId, Ear>();
   /** Of accounts whose broker tells nothing. */
@@ -68,7 +72,9 @@ export function createListening(deps: ListeningDeps): Listening {
     names: ReadonlySet<string>;
     expiry: NodeJS.Timeout;
     /** What it has filled has no stop before that is known. */
-    readonly asksForProtection: boolean;
+    asksForProtection: boolean;
+    /** A look that was asked for because nothing is heard has not come back. */
+    awayUntil: number;
     /** It is to be looked at: because it was named, or because the stream could not tell; first come, first served. */
     due: { readonly isNamed: boolean; readonly turn: number } | null;
     restsUntil: number;
@@ -84,18 +90,21 @@ export function createListening(deps: ListeningDeps): Listening {
     lingering: NodeJS.Timeout | undefined;
     /** The stream is open, as far as we know. */
     isOpen: boolean;
+    /** Our credentials were: they are not presented often, and nothing can be protected with them. */
+    isRefused: boolean;
     nextUnheard: NodeJS.Timeout | undefined;
   }
 
   function note(order: Order): void {
     const { id, accountId, simulation, legs, wish } = order;
-    const asksForProtection = wish !== undefined;
     if (closing.signal.aborted || simulation) return;
-    if (silent.has(accountId) && !asksForProtection) return;
-    if (!openLeg(order)) {
+    const open = openLeg(order);
+    if (!open) {
       forget(order);
       return;
     }
+    const asksForProtection = wish !== undefined && open.leg === 'entry' && !isForgotten(open, clock.now());
+    if (silent.has(accountId) && !asksForProtection) return;
     const ear = ears.get(accountId) ?? listen(accountId);
     clearTimeout(ear.lingering);
     ear.lingering = undefined;
@@ -103,8 +112,8 @@ export function createListening(deps: ListeningDeps): Listening {
     const known = ear.orders.get(id);
     clearTimeout(known?.expiry);
     const expiry = setTimeout(() => forget(order), times.waitMs).unref();
-    if (known) Object.assign(known, { names, expiry });
-    else ear.orders.set(id, { names, expiry, asksForProtection, due: null, restsUntil: 0 });
+    if (known) Object.assign(known, { names, expiry, asksForProtection, awayUntil: 0 });
+    else ear.orders.set(id, { names, expiry, asksForProtection, awayUntil: 0, due: null, restsUntil: 0 });
     lookUnheard(ear);
   }
 
@@ -152,6 +161,7 @@ export function createListening(deps: ListeningDeps): Listening {
       line: null,
       lingering: undefined,
       isOpen: false,
+      isRefused: false,
       nextUnheard: undefined,
     };
     ears.set(account, ear);
@@ -164,6 +174,7 @@ export function createListening(deps: ListeningDeps): Listening {
     let hasWarned = false;
     for (let failures = 0; !signal.aborted; ) {
       const begun = performance.now();
+      let isRefused = false;
       try {
         if (!(await hearOnce(account, ear))) return await leftOf(ear);
       } catch (fault) {
@@ -174,8 +185,11 @@ export function createListening(deps: ListeningDeps): Listening {
             'a broker’s stream ended; fills are looked for as ever',
           );
         hasWarned = true;
-        failures = fault instanceof CredentialsRejected ? MANY : failures + 1;
+        isRefused = fault instanceof CredentialsRejected;
+        failures = isRefused ? MANY : failures + 1;
       }
+      Object.assign(ear, { isOpen: false, isRefused });
+      lookUnheard(ear);
       const ms = Math.min(times.firstRetryMs * 2 ** (failures - 1), times.longestRetryMs);
       // All whom a broker has cut off at once are not to come back at once.
       await sleep(ms * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
@@ -204,12 +218,7 @@ export function createListening(deps: ListeningDeps): Listening {
       silent.add(account);
       return false;
     }
-    try {
-      await opened.ended;
-    } finally {
-      ear.isOpen = false;
-      lookUnheard(ear);
-    }
+    await opened.ended;
     return true;
   }
 
@@ -222,12 +231,18 @@ export function createListening(deps: ListeningDeps): Listening {
   /** Again and again, until the stream is open. */
   function lookUnheard(ear: Ear): void {
     const isAsked = [...ear.orders.values()].some(({ asksForProtection }) => asksForProtection);
-    if (ear.isOpen || ear.nextUnheard || !isAsked || ear.leaving.signal.aborted) return;
+    if (ear.isOpen || ear.isRefused || ear.nextUnheard || !isAsked || ear.leaving.signal.aborted) return;
     ear.nextUnheard = setTimeout(() => {
       ear.nextUnheard = undefined;
-      if (ear.isOpen) return;
-      for (const awaited of ear.orders.values())
-        if (awaited.asksForProtection) awaited.due ??= { isNamed: false, turn: ear.turns++ };
+      if (ear.isOpen || ear.isRefused) return;
+      const now = performance.now();
+      for (const awaited of ear.orders.values()) {
+        if (!awaited.asksForProtection || awaited.due || now < awaited.awayUntil) continue;
+        Object.assign(awaited, {
+          due: { isNamed: false, turn: ear.turns++ },
+          awayUntil: now + times.awayMs,
+        });
+      }
       lookInTurn(ear);
       lookUnheard(ear);
     }, times.unheardMs).unref();

@@ -127,10 +127,7 @@ export function proofs(
   return [
     {
       holds: unresolved === 0,
-      words:
-        accepted === 0
-          ? 'no order today'
-          : `${figure(accepted - unresolved)} of ${counted_all ? '' : 'the newest '}${counted(accepted, 'order')} resolved`,
+      words: resolvedInWords(accepted, unresolved, counted_all),
       to: '/signals',
     },
     ...when(positions > 0, {
@@ -158,6 +155,15 @@ export function proofs(
   ];
 }
 const when = (isKnown: boolean, proof: Proof): Proof[] => (isKnown ? [proof] : []);
+function resolvedInWords(accepted: number, unresolved: number, isAll: boolean): string {
+  if (accepted === 0) return 'no order today';
+  if (isAll) return `${figure(accepted - unresolved)} of ${counted(accepted, 'order')} resolved`;
+  // What has no end may be none of those that are counted.
+  return unresolved === 0
+    ? `the newest ${counted(accepted, 'order')} resolved`
+    : `${counted(unresolved, 'order')} not resolved`;
+}
+
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 /** Numbers and words in turn, so that the numbers can stand out. */
