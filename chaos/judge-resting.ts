@@ -22,6 +22,8 @@ export interface RestingEvidence extends TimeEvidence {
   readonly signals: readonly Signal[];
   readonly flattens: readonly Flatten[];
   readonly records: Records;
+  /** Legs that the exchange cannot tell us about any more, by client order id. */
+  readonly forgotten: ReadonlySet<string>;
   /** When somebody's clock was wrong: its times came early, or late. */
   readonly jumps: readonly { readonly from: number; readonly to: number }[];
 }
@@ -50,7 +52,7 @@ const AS_ASKED = 'cancelled as asked';
 const ENDED_BY_US = ['replaced', 'cancelled_on_request', 'lapsed', 'guard_refused'];
 
 export function judgeResting(evidence: RestingEvidence): Finding[] {
-  const { records, times, jumps, outages } = evidence;
+  const { times, jumps, outages } = evidence;
   const lives = livesOf(evidence);
   const asIf = { ...evidence, outages: [...outages, ...jumps.map((span) => ({ ...span, accounts: null }))] };
   const lasting = lastingIn(asIf);
@@ -62,7 +64,7 @@ export function judgeResting(evidence: RestingEvidence): Finding[] {
     judgeCancels(lives, evidence),
     lasting('an entry that rests ends when its time is over', lapses(lives), bound),
     lasting('nothing rests after an exit, a close or a kill switch', afterExits(lives, evidence), bound),
-    judgeTold(lives, records, jumps),
+    judgeTold(lives, evidence),
   ];
 }
 
@@ -263,8 +265,15 @@ function afterExits(lives: readonly Life[], { records, flattens }: RestingEviden
 }
 
 /** Who took it back stands in its order; and for how long it was to rest. */
-function judgeTold(lives: readonly Life[], { orders }: Records, jumps: RestingEvidence['jumps']): Finding {
-  const ours = lives.filter(({ status, reason }) => status === 'cancelled' && reason === AS_ASKED);
+function judgeTold(
+  lives: readonly Life[],
+  { records: { orders }, forgotten, jumps }: Pick<RestingEvidence, 'records' | 'forgotten' | 'jumps'>,
+): Finding {
+  // Of what the exchange has forgotten nobody can tell how it ended.
+  const isUntold = ({ id, row }: Life) => row.status === 'unknown' && forgotten.has(id);
+  const ours = lives.filter(
+    (life) => life.status === 'cancelled' && life.reason === AS_ASKED && !isUntold(life),
+  );
   const problems = ours.flatMap((life) => {
     const { row, to } = life;
     const code = codeOf(row);

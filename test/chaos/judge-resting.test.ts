@@ -28,6 +28,8 @@ interface Entry {
   readonly told?: string | null;
   /** What our own leg says. */
   readonly leg?: string;
+  /** The exchange cannot tell of it any more, and it is shown as unknown; `lost`: it is shown so, and the exchange could. */
+  readonly end?: 'forgotten' | 'lost';
 }
 
 /** Something else in the symbol. */
@@ -57,6 +59,7 @@ function evidenceOf({ entries, others = [], flattened, jumps = [] }: Story): Res
   const rows: object[] = [];
   const legs: object[] = [];
   const signals: object[] = [];
+  const forgotten = new Set<string>();
   for (const [n, entry] of entries.entries()) {
     const id = `fe${n}`;
     const { from, to, side = 'buy', name = null, expires = END, told = 'cancelled_on_request' } = entry;
@@ -67,6 +70,7 @@ function evidenceOf({ entries, others = [], flattened, jumps = [] }: Story): Res
       ...{ accepted_at: at(from), updated_at: at(to ?? from) },
     });
     legs.push({ order_id: id, leg: 'entry', client_order_id: id, status: entry.leg ?? status });
+    if (entry.end === 'forgotten') forgotten.add(id);
     rows.push({
       ...{
         order_id: id,
@@ -74,7 +78,7 @@ function evidenceOf({ entries, others = [], flattened, jumps = [] }: Story): Res
         symbol: 'BTCUSDT',
         action: side,
         quantity: '1',
-        status,
+        status: entry.end ? 'unknown' : status,
       },
       ...{ source: 'webhook', intent: JSON.stringify(INTENTS['market entry']), submitted_at: at(from) },
       ...{ priced: { limit: '1', stop: null, timeInForce: 'gtc', expiresAt: at(expires), id: name } },
@@ -130,6 +134,7 @@ function evidenceOf({ entries, others = [], flattened, jumps = [] }: Story): Res
       openChecks: [],
       memberEnds: [],
     },
+    forgotten,
     signals: signals as Signal[],
     flattens: flattened === undefined ? [] : [flatten as unknown as Flatten],
     ...{ outages: [], deaths: [], times: TIMES, jumps, verifiedAt: START, until: START + END },
@@ -165,6 +170,9 @@ describe('the judge of entries that rest has nothing to say of', () => {
     },
     'one that lapsed within a sweep': {
       entries: [{ from: 0, to: 10_000 + BOUND, expires: 10_000, told: 'lapsed' }],
+    },
+    'one whose cancel nobody heard of before the exchange had forgotten it': {
+      entries: [{ from: 0, to: 5_000, told: null, end: 'forgotten' }],
     },
     'a cancel of another name': {
       entries: [{ from: 0, to: 60_000, name: 'B' }],
@@ -241,6 +249,10 @@ describe('the judge of entries that rest finds', () => {
     'one that lapsed before its time': [
       TOLD,
       { entries: [{ from: 0, to: 5_000, expires: 9_000, told: 'lapsed' }] },
+    ],
+    'one that is shown as unknown, and the exchange knows it': [
+      TOLD,
+      { entries: [{ from: 0, to: 5_000, told: null, end: 'lost' }] },
     ],
     'one that is told as ended by the broker': [
       TOLD,

@@ -14,13 +14,11 @@ export const mayOpen = (order: Order, instrument: string): boolean =>
   openEntries(order, instrument).some((leg) => !isSettledIn({ leg, order }));
 
 /**
- * It asks for a stop, and nobody knows whether it was filled. Of one that rests it is known: what it has filled is wanted, and the rest
- * is not there.
+ * It asks for a stop, and may have been filled: what went to the market is, a moment before that is known. Of one that rests at its price
+ * it is known: what it has filled is wanted, and the rest is not there.
  */
 export const mayWantStop = (order: Order, instrument: string): boolean =>
-  order.wish !== undefined &&
-  asksForStop(order.wish.fromFlat) &&
-  openEntries(order, instrument).some(({ status }) => status === 'sending' || status === 'unknown');
+  order.wish !== undefined && asksForStop(order.wish.fromFlat) && mayOpen(order, instrument);
 
 /**
  * Nothing is held, and nobody learns what became of the order that asks for it: it is looked at as what stands is. Where something was held and
