@@ -60,7 +60,9 @@ export interface TrialRoom {
 }
 
 const wireless: Wire = {
-  fetch: globalThis.fetch,
+  fetch: () => {
+    throw new Error('this broker has no wire');
+  },
   openSocket: () => {
     throw new Error('this broker has no wire');
   },

@@ -15,6 +15,7 @@ import {
 } from '../../src/broker/broker.ts';
 import { describe as instrumentOf } from '../../src/broker/paper/market.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
+import { send, type Wire } from '../../src/broker/wire.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import { accountOf, listed, NEVER, NO_HURRY, newAccount, OPEN_HOURS } from './paper-desk.ts';
@@ -22,12 +23,12 @@ import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
 /** Whatever is asked, it answers what it is told to. */
 const answering = (
-  answer: (init: RequestInit | undefined) => Response | Promise<Response>,
+  answer: (init: RequestInit) => Response | ReturnType<Wire>,
   timeoutMs = PATIENT_MS,
 ): Promise<PatientBroker> =>
   openRemotePaper({
     url: 'http://exchange.invalid',
-    fetch: async (url, init) => (String(url).endsWith('/connect') ? Response.json(CONNECTED) : answer(init)),
+    fetch: async (url, init) => (url.endsWith('/connect') ? Response.json(CONNECTED) : answer(init)),
   })(accountOf(newAccount(), null), NO_HURRY).then((broker) => patient(broker, timeoutMs));
 
 async function listen(t: TestContext, serve: RequestListener): Promise<string> {
@@ -105,13 +106,13 @@ describe('what became of an order that was sent', () => {
     for (const cause of perhaps) await isUnknown(await failing(cause));
   });
 
-  it('sends an order once, even where fetch itself would send it again', async (t) => {
+  it('sends an order once, also where the answer asks for another try', async (t) => {
     let orders = 0;
     const url = await listen(t, (_request, response) => {
       orders++;
       response.writeHead(421).end();
     });
-    await isUnknown(await answering((init) => fetch(url, init)));
+    await isUnknown(await answering((init) => send(url, init)));
     assert.equal(orders, 1);
   });
 
@@ -119,7 +120,7 @@ describe('what became of an order that was sent', () => {
     const silent = await listen(t, () => {});
     const halting = await listen(t, (_request, response) => void response.writeHead(200).write('{'));
     for (const url of [silent, halting]) {
-      const broker = await answering((init) => fetch(url, init), 30);
+      const broker = await answering((init) => send(url, init), 30);
       await isUnknown(broker);
       await assert.rejects(broker.positions(), BrokerUnavailable);
     }
@@ -130,7 +131,7 @@ describe('what became of an order that was sent', () => {
       t,
       (_request, response) => void response.writeHead(307, { location: '/' }).end(),
     );
-    await isUnknown(await answering((init) => fetch(url, init)));
+    await isUnknown(await answering((init) => send(url, init)));
   });
 
   it('reads no answer without end', async () => {

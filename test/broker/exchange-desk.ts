@@ -8,6 +8,7 @@ import { openExchange } from '../../chaos/exchange.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import type { Broker } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
+import { send } from '../../src/broker/wire.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { withTables } from '../data/backend.ts';
@@ -96,7 +97,7 @@ export async function exchangeDesk() {
       const death = new AbortController();
       const broker = await openRemotePaper({
         url: url + path,
-        fetch: (address, init) => fetch(address, { ...init, signal: death.signal }),
+        fetch: (address, init) => send(address, { ...init, signal: death.signal }),
       })(accountOf(id, quick({})), NO_HURRY);
       return { broker: patient(broker), die: () => death.abort() };
     },

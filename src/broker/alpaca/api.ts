@@ -13,7 +13,7 @@ import type { Keys } from '../keys.ts';
 import { readList } from '../lists.ts';
 import type { OpenSocket } from '../stream.ts';
 import { unreadableReply } from '../unreadable.ts';
-import { askedFor, baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
+import { askedFor, baseAddress, bytesOf, isUnsent, jsonOf, send, type Wire, wholeAnswers } from '../wire.ts';
 import { REFUSAL } from './answers.ts';
 import { type Assets, assetsOf } from './assets.ts';
 import { brief, type Refusal } from './refusals.ts';
@@ -31,7 +31,7 @@ const MOST_LIST_BYTES = 64 * 1_048_576;
 export interface AlpacaOptions {
   /** Where everything is asked for instead of Alpaca's own addresses. */
   readonly url?: string | undefined;
-  readonly fetch?: Fetch | undefined;
+  readonly fetch?: Wire | undefined;
   readonly openSocket?: OpenSocket | undefined;
   readonly unreadable?: TellUnreadable;
 }
@@ -56,10 +56,10 @@ export type Api = ReturnType<typeof openApi>;
 
 /** Alpaca says how many are left of the account's minute. */
 const counted =
-  (fetch: Fetch, meter: Meter): Fetch =>
+  (wire: Wire, meter: Meter): Wire =>
   async (url, init) => {
     meter.sent();
-    const response = await fetch(url, init);
+    const response = await wire(url, init);
     const [limit, left] = ['limit', 'remaining'].map((what) => response.headers.get(`x-ratelimit-${what}`));
     if (limit && left) meter.told(Number(limit) - Number(left));
     return response;
@@ -70,7 +70,7 @@ export function openApi(
   environment: string,
   { meter, ...options }: AlpacaOptions & { readonly meter?: Meter | undefined },
 ) {
-  const { url, fetch: asked = globalThis.fetch, unreadable } = options;
+  const { url, fetch: asked = send, unreadable } = options;
   const fetch = meter ? counted(asked, meter) : asked;
   const common = {
     keyId: keys.apiKey,

@@ -4,7 +4,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NumberText } from '../../domain/signals/json.ts';
-import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
+import { baseAddress, isUnsent, send, type Wire, wholeAnswers } from '../wire.ts';
 
 export interface Credentials {
   readonly apiKey: string;
@@ -86,10 +86,10 @@ export type Send = (url: string, request: Request) => Promise<Response>;
 /** ccxt's `fetchImplementation`. `base`: where the exchange is spoken to instead of its own address. */
 export function createWire({
   base,
-  fetch = globalThis.fetch,
+  fetch = send,
 }: {
   readonly base?: string | undefined;
-  readonly fetch?: Fetch | undefined;
+  readonly fetch?: Wire | undefined;
 }): Send {
   const readdressed = readdress(base);
   const [askShort, askLong] = [wholeAnswers(fetch), wholeAnswers(fetch, MOST_LIST_BYTES)];

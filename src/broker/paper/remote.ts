@@ -20,7 +20,7 @@ import {
   type StopOutcome,
   type Stops,
 } from '../broker.ts';
-import { askWhole, baseAddress, isUnsent } from '../wire.ts';
+import { askWhole, baseAddress, isUnsent, send, type Wire } from '../wire.ts';
 import { invalidSymbol } from './rejections.ts';
 import {
   BALANCE,
@@ -54,7 +54,7 @@ import {
 interface Exchange {
   /** A path in it is kept: the exchange may tell by it who asks. */
   readonly url: string;
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: Wire;
 }
 
 export function openRemotePaper(exchange: Exchange): OpenBroker {
@@ -301,7 +301,7 @@ interface Heard {
 type Answer = Heard | { readonly fault: string; readonly isUnsent: boolean };
 type Ask = (signal: AbortSignal, method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
 
-function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
+function asker({ url, fetch = send }: Exchange): Ask {
   const base = baseAddress(url);
   return async (signal, method, path, body) => {
     if (signal.aborted) return { fault: 'The paper exchange was not asked in time.', isUnsent: true };

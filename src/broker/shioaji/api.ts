@@ -10,7 +10,7 @@ import {
 } from '../broker.ts';
 import type { Keys } from '../keys.ts';
 import { unreadableReply } from '../unreadable.ts';
-import { baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
+import { baseAddress, bytesOf, isUnsent, jsonOf, send, type Wire, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
 import { brief } from './refusals.ts';
 
@@ -23,7 +23,7 @@ const LONG: readonly (readonly [path: RegExp, bytes: number])[] = [
 export interface ApiOptions {
   /** There is no public one. */
   readonly url: string;
-  readonly fetch?: Fetch | undefined;
+  readonly fetch?: Wire | undefined;
   readonly meter?: Meter | undefined;
   readonly unreadable?: TellUnreadable;
 }
@@ -56,7 +56,7 @@ interface Asked {
 
 const NAME = 'the Shioaji server';
 
-export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter, ...options }: ApiOptions): Api {
+export function openApi(own: Keys, { url, fetch = send, meter, ...options }: ApiOptions): Api {
   const address = baseAddress(url);
   const askAt = (path: string) => wholeAnswers(fetch, LONG.find(([long]) => long.test(path))?.[1]);
   async function hear<Body>(

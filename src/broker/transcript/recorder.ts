@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import type { Broker, BrokerUnavailable, OpenBroker, OrderQuery } from '../broker.ts';
 import type { Wire } from '../registry.ts';
 import type { OpenSocket } from '../stream.ts';
-import type { Fetch } from '../wire.ts';
+import { askWhole, type Fetch, send } from '../wire.ts';
 import { unnamed } from './compare.ts';
 import { type Difference, differencesIn, distinct, type Known, type Reply } from './fields.ts';
 import { type Exchanged, type Head, type Line, TRANSCRIPT_VERSION } from './format.ts';
@@ -49,7 +49,7 @@ const FEE_CURRENCY = /"(?:commissionAsset|feeCcy|feeCoin|feeCurrency|fee_currenc
 const A_SECOND_MS = 1_000;
 
 export function createRecorder({ head, secrets, known, append, ...deps }: Recording): Recorder {
-  const { fetch: ask = globalThis.fetch, clock = { now: Date.now } } = deps;
+  const { fetch: ask = send, clock = { now: Date.now } } = deps;
   const { openSocket: connect = (url, options) => new WebSocket(url, options) } = deps;
   const mask = createMask(secrets);
   const fees = new Set<string>();
@@ -77,7 +77,7 @@ export function createRecorder({ head, secrets, known, append, ...deps }: Record
 
   const fetch: Fetch = async (url, init) => {
     const began = clock.now();
-    const body = init.body ? await new Response(init.body).text() : undefined;
+    const body = typeof init.body === 'string' ? init.body : undefined;
     const method = init.method ?? 'GET';
     const asked = {
       call,
@@ -89,11 +89,8 @@ export function createRecorder({ head, secrets, known, append, ...deps }: Record
     const exchanged = (more: Partial<Exchanged>) =>
       write({ exchanged: { ...asked, ...more, ms: Math.round(clock.now() - began) } });
     try {
-      const again = body === undefined ? {} : { body: new Blob([body]).stream(), duplex: 'half' };
-      const response = await ask(url, { ...init, ...again } as RequestInit);
-      const bytes = await response.arrayBuffer();
+      const { status, headers, bytes } = await askWhole(ask, url, init, Number.POSITIVE_INFINITY);
       const ended = clock.now();
-      const { status, headers } = response;
       const date = Date.parse(headers.get('date') ?? '');
       // A header tells whole seconds: half of one is the best guess.
       if (!Number.isNaN(date)) aheadMs = Math.round((began + ended) / 2 - date - A_SECOND_MS / 2);
