@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
+import { adopt } from '../../src/domain/protection/adopt.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
 import { holdOff } from '../../src/domain/protection/sending.ts';
 import type { Facts } from '../../src/domain/protection/step.ts';
@@ -64,6 +65,19 @@ describe('a stop that the broker refuses', () => {
   it('is tried after 1, 3 and 7 seconds', () => {
     assert.deepEqual([until(refused(1, 900, 900)), until(refused(1, 1_000, 1_000))], [100, 'try']);
     assert.deepEqual([until(refused(2, 2_900, 2_900)), until(refused(3, 7_000, 7_000))], [100, 'try']);
+  });
+  it('is tried at once where another one is set, and closed for no later than without that', () => {
+    const before = { ...refused(3, 9_000, 8_900), heard: [], targets: [], trail: null, breakEven: null };
+    const price = { unit: 'price', value: decimal(89) } as const;
+    const ground = {
+      ...{ order: 'add' as OrderId, entry: decimal(100), tick: decimal(1), filledAt: NOW },
+    };
+    const set = adopt(before as unknown as Protection, { stop: price }, ground);
+    assert.deepEqual([set.stop?.price, until(set)], ['89', 'try']);
+    const words = 'No stops today';
+    const again = { ...set, refused: { ...refused(4, 0, 10_000).refused, words } } as Protection;
+    assert.equal(set.refused?.firstAt, before.refused?.firstAt);
+    assert.equal(until({ ...again, unprotectedSince: timestamp(NOW - 10_000) }), 'close');
   });
   it('ten seconds after the fill the position is closed, and not before all tries were made', () => {
     assert.deepEqual([until(refused(4, 9_900, 9_900)), until(refused(4, 10_000, 10_000))], [100, 'close']);

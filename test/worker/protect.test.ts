@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type BrokerOrderState, BrokerUnavailable } from '../../src/broker/broker.ts';
-import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
+import { compare, type Decimal, decimal, subtract, ZERO } from '../../src/domain/decimal.ts';
 import {
   type AccountId,
   type ClientOrderId,
@@ -128,8 +128,9 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let isAsked = false;
   /** Nobody knows whether an entry that asks for a stop was filled. */
   let isUndecided = false;
-  /** What our own fills come to, where they are not counted rightly. */
+  /** What our own fills come to, where they are not counted rightly, and what protection has closed of that since. */
   let counted: Decimal | null = null;
+  const told = new Set<string>();
   /** What a close of ours rests for. */
   let reserved: Decimal = ZERO;
   const recorded = new Map<string, Decimal>();
@@ -196,7 +197,11 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     // By our own fills: what a broker shows late is not believed.
     trades: {
       expected: () => counted ?? exchange.held(),
-      closed: () => {},
+      closed: ({ clientOrderId, fillQuantity }) => {
+        if (counted === null || told.has(clientOrderId)) return;
+        told.add(clientOrderId);
+        counted = subtract(counted, fillQuantity ?? ZERO);
+      },
       explained: () => {},
       standing: () => ({ quantity: counted ?? exchange.held(), counted: undefined }),
     },
@@ -680,6 +685,33 @@ describe('what a stop has closed', () => {
 });
 
 describe('a stop whose order rests in the market, filled in part', () => {
+  it('counts for what it has closed: where that was all, the targets leave, though the order never ends', async () => {
+    const lived = life(
+      WAYS.find(({ reserves }) => !reserves) as Ways,
+      wanted({ targets: [target(120, 50)] }),
+      [],
+    );
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    assert.equal(lived.exchange.resting().length, 1);
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    assert.ok(line.stops);
+    const order: BrokerOrderState = {
+      ...{ brokerRef: 'o1', status: 'partially_filled', fillQuantity: decimal(5), fillPrice: decimal(89) },
+      ...{ fee: null, reason: null },
+    };
+    line.stops = {
+      ...line.stops,
+      standing: async () => [],
+      find: async () => ({ brokerRef: 's1', status: 'triggered', order, reason: null }),
+    };
+    line.position = async () => ZERO;
+    // Nobody has told of it yet.
+    lived.counts(decimal(5));
+    await lived.pass();
+    assert.deepEqual(lived.exchange.resting(), []);
+  });
+
   it('is waited for once, and then looked at like the rest: the account has other positions', async () => {
     const lived = life(WAYS[0] as Ways, wanted(), []);
     lived.exchange.trade(decimal(5));

@@ -150,7 +150,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
         break;
       case 'find':
-        fates.set(step.leg.clientOrderId, await fateOf(line, step.leg, at));
+        await find(step.leg);
         break;
       case 'ask for the price':
         quoted = await deps.quote(line, instrument);
@@ -219,6 +219,15 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
   // It goes round in a circle: the next sweep goes on.
   return rested({ do: 'rest', protection: current, untilMs: clock.now() + rules.sweepMs });
+
+  /** What it has closed so far counts, though it is written down when it has ended: what is held is less by that, and not shown late. */
+  async function find(leg: ProtectiveLeg): Promise<void> {
+    const fate = await fateOf(line, leg, at);
+    fates.set(leg.clientOrderId, fate);
+    const before = trades.expected(instrument.symbol);
+    for (const { by, order } of fate?.fills ?? []) trades.closed(tradedBy(leg, by, order, at));
+    if (trades.expected(instrument.symbol) !== before) held = null;
+  }
 
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {
     const after = await saves.save(protection);
