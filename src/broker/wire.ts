@@ -1,6 +1,8 @@
 // HTTP as every connector needs it. An answer is read to its end, within the call's time and a limit of size, before anybody
 // looks at it; a request leaves once; and where none can have left, that is known.
 
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { Agent, request } from 'undici';
 
 /** What is read of an answer, as the platform's own Response has it. */
@@ -13,15 +15,18 @@ export type Wire = (url: string, init: RequestInit) => Promise<Reply>;
 /** The platform's own fetch, and whoever takes its place, are such. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Of our own: nobody else's settings count, and nothing that was asked elsewhere keeps these waiting. */
-const connections = new Agent();
+/**
+ * Of our own: nobody else's settings count. Each request has its connection for itself: over HTTP/2 one that is dead would hold up everybody, and
+ * what it refused would be sent again.
+ */
+const connections = new Agent({ allowH2: false });
 
 /** Nobody is followed elsewhere, least of all with credentials. */
 const ELSEWHERE = [301, 302, 303, 307, 308];
 
 /**
  * The platform's client under its `fetch`, asked itself: an order is a few requests, and each takes a third of the processor time so. Nothing is
- * sent twice, and an answer comes as it is: not followed, and not packed.
+ * sent twice, nobody is followed, and an answer is not packed, or unpacked here.
  */
 export const send: Wire = async (url, { method = 'GET', headers, body = null, signal = null }) => {
   if (body !== null && typeof body !== 'string') throw new TypeError('a body is a text');
@@ -41,9 +46,15 @@ export const send: Wire = async (url, { method = 'GET', headers, body = null, si
     status: statusCode,
     ok: statusCode >= 200 && statusCode < 300,
     headers: new Headers(Object.entries(answer.headers).flatMap(([name, value]) => several(name, value))),
-    body: answer.body,
+    body: unpacked(answer.body, answer.headers['content-encoding']),
   };
 };
+
+function unpacked(body: Readable, encoding: string | string[] | undefined): Readable {
+  if (encoding === undefined || encoding === 'identity') return body;
+  // A fault of the one ends the other, and is told where that is read.
+  return pipeline(body, encoding === 'br' ? createBrotliDecompress() : createUnzip(), () => {});
+}
 
 const several = (name: string, value: string | string[] | undefined): [string, string][] =>
   [value ?? []].flat().map((each) => [name, each]);

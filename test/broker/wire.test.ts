@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { askWhole, isUnsent, send } from '../../src/broker/wire.ts';
 
 async function listen(t: TestContext, serve: RequestListener): Promise<string> {
@@ -59,6 +60,40 @@ test('nothing is sent twice: not where the answer asks for it, nor where the con
   assert.ok(fault && !isUnsent(fault), `${fault}`);
   assert.equal((await askWhole(send, url, { method: 'POST', body: '{}' })).status, 421);
   assert.equal(count, 3);
+});
+
+test('a connection is offered for one request at a time, and not for HTTP/2', async (t) => {
+  const hello = Promise.withResolvers<Buffer>();
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (bytes: Buffer) => {
+      hello.resolve(bytes);
+      socket.destroy();
+    });
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  assert.ok(await faultOf(askWhole(send, `https://127.0.0.1:${port}/`, {})));
+  const offered = (await hello.promise).toString('latin1');
+  assert.deepEqual([offered.includes('\x08http/1.1'), offered.includes('\x02h2')], [true, false]);
+});
+
+test('an answer that is packed all the same is unpacked', async (t) => {
+  for (const [encoding, pack] of [
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+  ] as const) {
+    const url = await listen(t, (_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(pack('{"a":1}'));
+    });
+    assert.equal(Buffer.from((await askWhole(send, url, {})).bytes).toString(), '{"a":1}');
+  }
+  const url = await listen(t, (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}');
+  });
+  assert.ok(await faultOf(askWhole(send, url, {})));
 });
 
 test('nobody is followed elsewhere', async (t) => {

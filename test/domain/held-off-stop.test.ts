@@ -77,6 +77,8 @@ describe('a stop that the broker refuses', () => {
     const words = 'No stops today';
     const again = { ...set, refused: { ...refused(4, 0, 10_000).refused, words } } as Protection;
     assert.equal(set.refused?.firstAt, before.refused?.firstAt);
+    const protectedSince = { ...before, unprotectedSince: null } as unknown as Protection;
+    assert.equal(adopt(protectedSince, { stop: price }, ground).refused, null, 'that was long ago');
     assert.equal(until({ ...again, unprotectedSince: timestamp(NOW - 10_000) }), 'close');
   });
   it('ten seconds after the fill the position is closed, and not before all tries were made', () => {

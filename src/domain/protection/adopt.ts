@@ -136,8 +136,9 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
     timeStopAt: replaced(wish.timeStop, protection.timeStopAt, (asked) =>
       timestamp(timeStopAt(asked, ground.filledAt)),
     ),
-    // Another one is tried at once, and puts nothing off: who adds again and again would hold for ever what nobody protects.
-    refused: protection.refused && { ...protection.refused, times: 0 },
+    // Where nothing protects yet another one is tried at once, and puts nothing off: who adds again and again would hold for ever what
+    // nobody protects.
+    refused: protection.refused && protection.unprotectedSince ? { ...protection.refused, times: 0 } : null,
     // Whoever sets it anew has seen what there was.
     restoredAt: [],
     targetsRestoredAt: [],

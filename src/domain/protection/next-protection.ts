@@ -106,8 +106,7 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
   // A stop that would keep more than there is, is refused whole.
   const bare = toCover(held, facts);
-  // What closes it has its end to tell, or what is held is shown late.
-  if (!isPositive(bare)) return rest(better, now + (facts.held?.isAgreed ? UNSETTLED_MS : SOON_MS));
+  if (!isPositive(bare)) return whenClosing({ ...seen, protection: better }, held, facts, rules);
   const isSafe = isCovered(better, seen, bare);
   const kept = { ...seen, protection: marked(better, isSafe, facts, rules) };
   // Its order is under way, and closes what it can.
@@ -129,6 +128,22 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
       ? { ...kept.protection, refused: null }
       : kept.protection;
   return rest(all, dueAt(all, facts, rules));
+}
+
+/** Where the broker reserves, and an order of ours closes all of it, or what is held is shown late. */
+function whenClosing(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): Step {
+  const { protection } = seen;
+  const leaving = removal(seen, facts, ({ isLeaving }) => isLeaving);
+  if (leaving) return leaving;
+  if (!facts.held?.isAgreed) return rest(protection, facts.now + SOON_MS);
+  const waiting = marked(protection, protection.stop === null, facts, rules);
+  if (waiting.state !== 'unprotected') return rest(waiting, facts.now + UNSETTLED_MS);
+  // Nobody has heard of its end for so long: it may have come. Where it has not, the broker takes no stop, and nothing is closed for that.
+  const layout = parcels({ ...waiting, targets: [] }, held, { ...facts, reserves: true });
+  const bare = { ...seen, protection: waiting };
+  const trying: Facts = { ...facts, unprotected: 'alert' };
+  const next = nextReserved(bare, layout, { isSafe: false, held }, trying, rules);
+  return next ?? rest(waiting, dueAt(waiting, facts, rules));
 }
 
 /** They are tried again with the next sweep, or where somebody wants to know. */

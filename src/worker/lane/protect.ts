@@ -3,7 +3,7 @@
 // whoever takes over after a crash looks for it first.
 
 import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
-import { type Decimal, larger, negate, sign, smaller, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, larger, negate, sign, smaller, subtract, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import type { Order } from '../../domain/orders/order.ts';
@@ -109,6 +109,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let saved = task.protection;
   let current = saved;
   let held: Held | null = null;
+  /** What our own fills made of it when it was read; null: they said nothing. */
+  let ours: Decimal | null = null;
   let stops: readonly ShownStop[] | null = null;
   let resting: readonly ShownOrder[] | null = null;
   let fates = new Map<ClientOrderId, Fate | null>();
@@ -119,7 +121,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   const asked = new Set<string>();
 
   const factsNow = (): Facts => ({
-    ...{ now: clock.now(), able: line.capabilities, held, stops, resting, fates, quoted, waits, asked },
+    ...{ now: clock.now(), able: line.capabilities, stops, resting, fates, quoted, waits, asked },
+    held: held && isExplained() ? { ...held, isAgreed: true } : held,
     names: port?.names ?? 'ours',
     tickSize: instrument.tickSize,
     ...keptQuantities(instrument, line.capabilities),
@@ -150,7 +153,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
         break;
       case 'find':
-        await find(step.leg);
+        fates.set(step.leg.clientOrderId, await fateOf(line, step.leg, at));
         break;
       case 'ask for the price':
         quoted = await deps.quote(line, instrument);
@@ -220,13 +223,11 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   // It goes round in a circle: the next sweep goes on.
   return rested({ do: 'rest', protection: current, untilMs: clock.now() + rules.sweepMs });
 
-  /** What it has closed so far counts, though it is written down when it has ended: what is held is less by that, and not shown late. */
-  async function find(leg: ProtectiveLeg): Promise<void> {
-    const fate = await fateOf(line, leg, at);
-    fates.set(leg.clientOrderId, fate);
-    const before = trades.expected(instrument.symbol);
-    for (const { by, order } of fate?.fills ?? []) trades.closed(tradedBy(leg, by, order, at));
-    if (trades.expected(instrument.symbol) !== before) held = null;
+  /** What legs have closed that have not ended is written down when they have: what is shown without it is not late. */
+  function isExplained(): boolean {
+    if (held === null || ours === null) return false;
+    const fills = [...fates.values()].flatMap((fate) => fate?.fills ?? []);
+    return fills.reduce((left, { order }) => subtract(left, order.fillQuantity), ours) === held.quantity;
   }
 
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {
@@ -265,6 +266,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   async function readHeld(): Promise<Held> {
     const shown = onSide(await line.position(instrument));
     const expected = ourCount();
+    ours = expected;
     const isAgreed = agrees({ quantity: shown, expected });
     const counted = expected ?? shown;
     return { quantity: shown, most: larger(shown, counted), least: smaller(shown, counted), isAgreed };
