@@ -28,13 +28,13 @@ const SETTINGS = {
   /** Between two lists of one user: for the thread to hear who else is there. */
   pauseMs: 10,
   /** While somebody trades: one list of a user in so long … */
-  rhythmMs: 200,
-  /** … or in so many times what it took, so that one that is much work comes more seldom … */
-  share: 10,
+  rhythmMs: 500,
+  /** … or in so many times what it took: an order that meets one is slower, and hardly one in a hundred is to be … */
+  share: 40,
   /** … which is this at the most: a busy machine still shows something … */
-  mostMs: 500,
-  /** … but for so many, which a page or two ask for when they are opened. */
-  spare: 12,
+  mostMs: 4_000,
+  /** … but for so many, which some pages ask for when they are opened. */
+  spare: 24,
 };
 /** Of users whose last list is remembered. */
 const REMEMBERED = 1_000;
