@@ -86,7 +86,11 @@ export function judgeOverlaps(
       const row = orderOf.get(order);
       if (!planned || !accepted || !row) continue;
       // It was planned by another worker, which is gone: this one found its leg and sent it again.
-      if (planned.at < firstSent(row)) continue;
+      const isFound = own.some(
+        ({ client_order_id: id, asker, seq }) =>
+          id === first.client_order_id && asker !== first.asker && seq < first.seq,
+      );
+      if (isFound || planned.at < firstSent(row)) continue;
       checked++;
       // An exit of something else need not wait for one that rests.
       const mayPass = (other: OrderRow | undefined) =>

@@ -306,6 +306,17 @@ describe('What a successor expects to be held after a target', () => {
     assert.equal(trades.expected('BTCUSDT'), decimal(14));
   });
 
+  test('is less what it closed, where an order that was open when the last one read the position was the difference', () => {
+    const open = { ...sold(1, 14, 110), status: 'placed' as const, fillQuantity: ZERO };
+    const trades = openTrades(lags);
+    trades.agreed('BTCUSDT', ZERO, []);
+    // It was filled a moment ago, and nobody has heard of that; then the position is turned.
+    trades.agreed('BTCUSDT', decimal(-14), [{ leg: { ...open, quantity: decimal(14) } }]);
+    trades.seen({ ...bought(2, 28, 310) });
+    trades.closed(sell(3, 5, 120));
+    assert.equal(trades.expected('BTCUSDT'), decimal(9));
+  });
+
   test('is less what it closed, where the order before is so old that others since are not read', () => {
     const rests = made(100, 20, { ...bought(1, 1, 110), status: 'placed', fillQuantity: null });
     const added = { ...made(300, 10, bought(2, 1, 310)), counted: { leg1: ZERO } as Order['counted'] };

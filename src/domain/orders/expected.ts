@@ -247,23 +247,15 @@ export function knownFrom(
   return known;
 }
 
-/** By what more than our fills was held when the order was planned: what came later of legs that were open then was not there yet. */
+/** By what more than our fills was held when the order was planned; nothing, where one was open then that may be the difference. */
 function unexplainedBefore(
   position: Decimal,
   known: Known,
   earlier: readonly Leg[],
   inIt: readonly Leg[],
 ): Decimal {
-  // What was in doubt was counted whole, and may never have been filled: nobody can tell.
-  if (earlier.some((leg, index) => inIt[index] && compare(filledOf(inIt[index]), filledOf(leg)) > 0))
-    return ZERO;
-  const later = earlier.map((leg, index) =>
-    signed(leg.side, subtract(filledOf(leg), inIt[index] ? filledOf(inIt[index]) : ZERO)),
-  );
-  return add(
-    known.unexplained ?? ZERO,
-    subtract(position, subtract(known.quantity, later.reduce(add, ZERO))),
-  );
+  const wasOpen = earlier.some((leg, index) => inIt[index] && filledOf(inIt[index]) !== filledOf(leg));
+  return wasOpen ? ZERO : add(known.unexplained ?? ZERO, subtract(position, known.quantity));
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   withClosed,
   withFill,
 } from '../../domain/orders/expected.ts';
-import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
+import { isOpenLeg, type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import { closesFirst } from '../../domain/orders/position.ts';
 import type { WorkerOrders } from '../orders.ts';
@@ -69,9 +69,9 @@ export function openTrades(
     agreed(instrument, position, open) {
       const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
       const before = known.get(instrument);
-      const isInDoubt = open.some(({ leg }) => leg.status === 'sending' || leg.status === 'unknown');
       const there = legs.filter((leg) => leg.instrument === instrument);
-      const unexplained = isInDoubt ? ZERO : unexplainedIn(position, before, there);
+      // What is open may have been filled a moment ago: then that is the difference, and nobody else has traded.
+      const unexplained = there.some(isOpenLeg) ? ZERO : unexplainedIn(position, before, there);
       change(instrument, { ...agreedOn(position, before, legs), unexplained });
     },
     seen,
