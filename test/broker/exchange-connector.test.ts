@@ -1,10 +1,7 @@
 // What the connector makes of an exchange that it must not believe: its answers are made up here, one by one.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   BrokerBusy,
@@ -18,6 +15,7 @@ import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { send, type Wire } from '../../src/broker/wire.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { listen } from './loopback.ts';
 import { accountOf, listed, NEVER, NO_HURRY, newAccount, OPEN_HOURS } from './paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
@@ -30,16 +28,6 @@ const answering = (
     url: 'http://exchange.invalid',
     fetch: async (url, init) => (url.endsWith('/connect') ? Response.json(CONNECTED) : answer(init)),
   })(accountOf(newAccount(), null), NO_HURRY).then((broker) => patient(broker, timeoutMs));
-
-async function listen(t: TestContext, serve: RequestListener): Promise<string> {
-  const server = createServer(serve).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 const CONNECTED = {
   capabilities: {

@@ -2,21 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { askWhole, isUnsent, send } from '../../src/broker/wire.ts';
-
-async function listen(t: TestContext, serve: RequestListener): Promise<string> {
-  const server = createServer(serve).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/path`;
-}
+import { listen } from './loopback.ts';
 
 const faultOf = (asked: Promise<unknown>): Promise<Error | undefined> =>
   asked.then(
@@ -32,7 +23,7 @@ test('what is sent arrives as it is, and so does the answer', async (t) => {
     heard.push([request.method, request.url, { accept, packing, own, length }, body]);
     response.writeHead(201, { 'x-many': ['a', 'b'] }).end('{"so":"ä"}');
   });
-  const { status, headers, bytes } = await askWhole(send, url, {
+  const { status, headers, bytes } = await askWhole(send, `${url}/path`, {
     method: 'POST',
     headers: { Accept: 'text/plain', 'X-Own': '1' },
     body: '{"ü":1}',

@@ -1,7 +1,8 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
 // error when it changes no row, or finds none to hold, or fewer than it must. Units that do the same are sent as one
-// (postgres-alike.ts). So one failed unit makes COMMIT a rollback, and the group is sent once more, now one by one, with savepoints that undo a failed unit and keep a good one by the same two commands:
+// (postgres-alike.ts). So one failed unit makes COMMIT a rollback, and the group is sent once more, now one by one, with
+// savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
 //
