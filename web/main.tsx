@@ -34,9 +34,15 @@ const queries = new QueryClient({
 /** Nothing of the old session is shown to whoever comes next; after a logout not even where it was. */
 async function goToLogin({ comesBack }: { readonly comesBack: boolean }): Promise<void> {
   const { pathname, href } = router.state.location;
-  // Away from here first: what stands on a page would ask for itself anew.
-  if (pathname !== '/login')
-    await router.navigate({ to: '/login', search: (comesBack ? { next: href } : {}) as never });
+  const isThere = pathname === '/login';
+  // Away from here first: what stands on a page would ask for itself anew. Whoever finds the session over before the word
+  // comes that somebody left on purpose is at the login already, and remembers where it was.
+  if (!isThere || !comesBack)
+    await router.navigate({
+      to: '/login',
+      search: (comesBack ? { next: href } : {}) as never,
+      replace: isThere,
+    });
   queries.clear();
 }
 

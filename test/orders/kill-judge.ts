@@ -69,6 +69,8 @@ interface PaperRow {
   status: string;
   fill_quantity: string;
   fill_price: string | null;
+  /** Why it was cancelled or failed. */
+  reason: string | null;
 }
 
 export type Records = Awaited<ReturnType<typeof readRecords>>;
@@ -173,7 +175,9 @@ function judgeOrders({ orders, legs, paper, unverified }: Records): string[] {
       problems.push(`order ${row.order_id} (${row.action} ${row.quantity}, ${row.status}, ${error}) ${text}`);
 
     if (!hasEnded(row.status)) report('has not ended');
-    if (row.status === 'filled' && atBroker?.status !== 'filled') report(`is ${atBroker?.status} there`);
+    const isAllThereWas = main?.leg === 'exit' && atBroker !== undefined && tookAllThereWas(atBroker);
+    if (row.status === 'filled' && atBroker?.status !== 'filled' && !isAllThereWas)
+      report(`is ${atBroker?.status} there`);
     if (row.status === 'cancelled' && atBroker?.status !== 'cancelled')
       report(`is ${atBroker?.status} there`);
     if (row.status === 'rejected' && traded.length > 0) report(`has traded its ${traded}`);
@@ -186,6 +190,10 @@ function judgeOrders({ orders, legs, paper, unverified }: Records): string[] {
   }
   return problems;
 }
+
+/** The broker filled a part of it, and ended the rest because another order had closed what it was for. */
+const tookAllThereWas = ({ status, reason, fill_quantity }: PaperRow): boolean =>
+  status === 'cancelled' && reason === 'nothing is left to reduce' && decimal(fill_quantity) !== ZERO;
 
 /** Per leg at most one order at the broker, and that one as the leg says; no trade without a leg; positions add up. */
 function judgeLedger({ orders, legs, paper, books }: Records): string[] {

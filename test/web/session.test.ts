@@ -164,6 +164,23 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     await other.close();
   });
 
+  test('who finds the session over before it hears that somebody logged out does not remember where it was', async () => {
+    const teller = await visitor.context.newPage();
+    await teller.goto(`${stage.url}/terms`);
+    const tell = (said: string, session: string | null) =>
+      teller.evaluate((word) => new BroadcastChannel('fillpath.session').postMessage(word), { said, session });
+    await page.goto(`${stage.url}/positions`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await tell('over', await teller.evaluate(() => localStorage.getItem('fillpath.logged-in')));
+    await page.waitForURL(`${stage.url}/login?next=${encodeURIComponent('/positions')}`);
+    // The one that logged out finds its session ended by the first word.
+    await tell('out', null);
+    await page.waitForURL(`${stage.url}/login`);
+    await enter(page, stage.firstUser);
+    await page.waitForURL(`${stage.url}/`);
+    await teller.close();
+  });
+
   test('who hears of a login before the browser’s storage tells of it is in all the same', async () => {
     const other = await visitor.context.newPage();
     await other.goto(`${stage.url}/login`);
