@@ -168,7 +168,10 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     const teller = await visitor.context.newPage();
     await teller.goto(`${stage.url}/terms`);
     const tell = (said: string, session: string | null) =>
-      teller.evaluate((word) => new BroadcastChannel('fillpath.session').postMessage(word), { said, session });
+      teller.evaluate((word) => new BroadcastChannel('fillpath.session').postMessage(word), {
+        said,
+        session,
+      });
     await page.goto(`${stage.url}/positions`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await tell('over', await teller.evaluate(() => localStorage.getItem('fillpath.logged-in')));
