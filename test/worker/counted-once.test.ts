@@ -184,12 +184,12 @@ describe('What a target has closed, of which nobody knew when the position was r
     ...legOfThree(side === 'sell' ? 'entry' : 'exit', 'filled'),
     ...{ clientOrderId: name as ClientOrderId, side, fillQuantity: decimal(quantity) },
   });
-  /** 14 were sold long ago; the next order reads so much, and trades nothing. */
-  function read(position: number) {
+  /** So many were sold long ago; the next order reads so much, and trades nothing. */
+  function read(position: number, sold = 14) {
     let now = 1_000_000;
     const trades = openTrades({ now: () => now, lagMs });
     trades.agreed(symbol, ZERO, []);
-    trades.seen(fill('entry', 'sell', 14));
+    trades.seen(fill('entry', 'sell', sold));
     now += lagMs;
     trades.agreed(symbol, decimal(position), []);
     return trades;
@@ -199,33 +199,51 @@ describe('What a target has closed, of which nobody knew when the position was r
 
   test('is in what was believed, where it is missing there', () => {
     const trades = read(-7);
-    trades.closed(fill('target', 'buy', 7));
+    trades.closed([fill('target', 'buy', 7)]);
     assert.equal(left(trades, -7), decimal(-7));
     // Once: the next one closes what is left.
-    trades.closed(fill('target', 'buy', 7));
-    trades.closed(fill('stop', 'buy', 7));
+    trades.closed([fill('target', 'buy', 7)]);
+    trades.closed([fill('stop', 'buy', 7)]);
     assert.equal(left(trades, -7), ZERO, 'a position that lags');
   });
 
   test('is in it with what an order has traded since', () => {
     const trades = read(-7);
     trades.seen(fill('added', 'sell', 3));
-    trades.closed(fill('target', 'buy', 7));
+    trades.closed([fill('target', 'buy', 7)]);
     assert.equal(trades.expected(symbol), decimal(-10));
   });
 
   test('is not in it, where nothing is missing there, or less', () => {
     for (const believed of [-14, -10, -20]) {
       const trades = read(believed);
-      trades.closed(fill('target', 'buy', 7));
+      trades.closed([fill('target', 'buy', 7)]);
       assert.equal(left(trades, believed), decimal(believed + 7), `${believed}`);
+    }
+  });
+
+  test('is in it in part, where its first part alone was there: what is held by now says so', () => {
+    for (const [shown, expected] of [
+      [-72, -72],
+      [-56, -56],
+      [-74, -56],
+    ] as const) {
+      // Of 18 that the stop closes, 16 are closed, and its order rests.
+      const trades = read(-2, 18);
+      const added = { ...fill('added', 'sell', 62), status: 'partially_filled' as const };
+      trades.seen(added);
+      // The next order reads what our fills say, beside one that is open.
+      trades.agreed(symbol, decimal(-2 - 62), [{ leg: { ...added, quantity: decimal(72) } }]);
+      trades.seen({ ...added, fillQuantity: decimal(72) });
+      trades.closed([fill('stop', 'buy', 18)], decimal(shown));
+      assert.equal(trades.expected(symbol), decimal(expected), `${shown}`);
     }
   });
 
   test('is not in it, where all that protects was looked at since', () => {
     const trades = read(-7);
     trades.explained(symbol);
-    trades.closed(fill('target', 'buy', 7));
+    trades.closed([fill('target', 'buy', 7)]);
     assert.equal(left(trades, -7), ZERO);
   });
 });
@@ -302,7 +320,7 @@ describe('What a successor expects to be held after a target', () => {
     const counted = { leg1: decimal(14), leg2: decimal(20) } as Order['counted'];
     const added = { ...made(300, 14, bought(3, 7, 310)), counted };
     const trades = openTrades(lags, [made(100, 0, bought(1, 14, 110)), doubtful, added]);
-    trades.closed(sell(4, 7, 120));
+    trades.closed([sell(4, 7, 120)]);
     assert.equal(trades.expected('BTCUSDT'), decimal(14));
   });
 
@@ -313,7 +331,7 @@ describe('What a successor expects to be held after a target', () => {
     // It was filled a moment ago, and nobody has heard of that; then the position is turned.
     trades.agreed('BTCUSDT', decimal(-14), [{ leg: { ...open, quantity: decimal(14) } }]);
     trades.seen({ ...bought(2, 28, 310) });
-    trades.closed(sell(3, 5, 120));
+    trades.closed([sell(3, 5, 120)]);
     assert.equal(trades.expected('BTCUSDT'), decimal(9));
   });
 
@@ -321,7 +339,7 @@ describe('What a successor expects to be held after a target', () => {
     const rests = made(100, 20, { ...bought(1, 1, 110), status: 'placed', fillQuantity: null });
     const added = { ...made(300, 10, bought(2, 1, 310)), counted: { leg1: ZERO } as Order['counted'] };
     const trades = openTrades(lags, [rests, added], 200);
-    trades.closed(sell(4, 5, 120));
+    trades.closed([sell(4, 5, 120)]);
     assert.equal(trades.expected('BTCUSDT'), decimal(6));
   });
 
@@ -336,12 +354,21 @@ describe('What a successor expects to be held after a target', () => {
     assert.equal(trades.expected('BTCUSDT'), ZERO);
   });
 
+  test('knows what nobody had seen before an order that was open when the last one read the position', () => {
+    const short = made(100, 0, sold(1, 18, 110));
+    const added = made(300, -2, sold(2, 72, 310));
+    const last = { ...made(400, -64, sold(3, 88, 410)), counted: { leg2: decimal(62) } as Order['counted'] };
+    const trades = openTrades({ now: () => 1_000, lagMs: 30_000 }, [short, added, last]);
+    trades.closed([{ ...sell(4, 18, 120), side: 'buy' }], decimal(-160));
+    assert.equal(trades.expected('BTCUSDT'), decimal(-160));
+  });
+
   test('knows what nobody had seen when the last order read the position: a target of that size is in it', () => {
     const short = made(100, 0, sold(1, 14, 110));
     // It found 7 less than our fills came to, and added 1.
     const added = made(300, -7, sold(2, 1, 310));
     const trades = openTrades({ now: () => 1_000, lagMs: 30_000 }, [short, added]);
-    trades.closed({ ...sell(4, 7, 120), side: 'buy' });
+    trades.closed([{ ...sell(4, 7, 120), side: 'buy' }]);
     assert.equal(trades.expected('BTCUSDT'), decimal(-8));
   });
 });

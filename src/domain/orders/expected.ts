@@ -80,26 +80,37 @@ export function withFill(known: Known, leg: Filled, at: number): Known {
   };
 }
 
-/** Of a position that is about to be believed, with what was not explained before. */
-export function unexplainedIn(position: Decimal, known: Known | undefined, legs: readonly Filled[]): Decimal {
+/**
+ * Of a position that is about to be believed, with what was not explained before. What is open may have been filled a moment ago: a
+ * difference is that then, and nobody else has traded.
+ */
+export function unexplainedIn(
+  position: Decimal,
+  known: Known | undefined,
+  legs: readonly Filled[],
+  isOpen: boolean,
+): Decimal {
   if (known === undefined) return ZERO;
   const ours = legs.reduce((sum, leg) => withFill(sum, leg, 0), known);
-  return add(known.unexplained ?? ZERO, subtract(position, ours.quantity));
+  return withDifference(known, subtract(position, ours.quantity), isOpen);
 }
+
+const withDifference = ({ unexplained = ZERO }: Known, difference: Decimal, isOpen: boolean): Decimal =>
+  isOpen && difference !== ZERO ? ZERO : add(unexplained, difference);
 
 /**
  * What protection has closed by itself, as it was seen. Nobody looks for that whenever a position is read: one that was believed
- * before it was seen, and was not explained otherwise, has it in there already.
+ * before it was seen, and was not explained otherwise, has it in there already; a part of it, where what is `shown` by now says so.
  */
-export function withClosed(known: Known, leg: Filled, at: number): Known {
+export function withClosed(known: Known, legs: readonly Filled[], at: number, shown?: Decimal): Known {
   const { quantity, tradedAt, unexplained = ZERO } = known;
-  const after = withFill(known, leg, at);
+  const after = legs.reduce((sum, leg) => withFill(sum, leg, at), known);
   const more = subtract(after.quantity, quantity);
-  const isInIt =
-    sign(more) !== 0 &&
-    sign(more) === sign(unexplained) &&
-    compare(absolute(more), absolute(unexplained)) <= 0;
-  return isInIt ? { ...after, quantity, tradedAt, unexplained: subtract(unexplained, more) } : after;
+  if (more === ZERO || sign(more) !== sign(unexplained)) return after;
+  if (compare(absolute(more), absolute(unexplained)) <= 0)
+    return { ...after, quantity, tradedAt, unexplained: subtract(unexplained, more) };
+  const withPart = subtract(after.quantity, unexplained);
+  return shown === withPart ? { ...after, quantity: withPart, unexplained: ZERO } : after;
 }
 
 /** null: nothing was filled of late, and the broker's word is all there is. */
@@ -210,7 +221,7 @@ export function knownFrom(
     // What was held between two orders is compared where nothing is missing between them.
     const compared = previous && millis(previous.submittedAt) >= wholeSince ? before : undefined;
     if (instrument && compared && isLearntLate(order, compared, previous)) {
-      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, leg, learntAt(leg)), compared);
+      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, [leg], learntAt(leg)), compared);
       known.set(instrument, closed);
       continue;
     }
@@ -247,15 +258,22 @@ export function knownFrom(
   return known;
 }
 
-/** By what more than our fills was held when the order was planned; nothing, where one was open then that may be the difference. */
+/** By what more than our fills was held when the order was planned. */
 function unexplainedBefore(
   position: Decimal,
   known: Known,
   earlier: readonly Leg[],
   inIt: readonly Leg[],
 ): Decimal {
-  const wasOpen = earlier.some((leg, index) => inIt[index] && filledOf(inIt[index]) !== filledOf(leg));
-  return wasOpen ? ZERO : add(known.unexplained ?? ZERO, subtract(position, known.quantity));
+  const cameLater = earlier.map((leg, index) =>
+    signed(leg.side, subtract(filledOf(leg), filledOf(inIt[index] ?? leg))),
+  );
+  const ours = cameLater.reduce(subtract, known.quantity);
+  return withDifference(
+    known,
+    subtract(position, ours),
+    cameLater.some((more) => more !== ZERO),
+  );
 }
 
 /**

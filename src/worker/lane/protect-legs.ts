@@ -50,7 +50,7 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     let areOver = true;
     for (const leg of protection.legs) {
       const fate = await fateOf(line, leg, at);
-      for (const { by, order } of fate?.fills ?? []) trades.closed(tradedBy(leg, by, order, at));
+      trades.closed((fate?.fills ?? []).map(({ by, order }) => tradedBy(leg, by, order, at)));
       if (fate !== null && fate.status !== 'ended') areOver = false;
     }
     return areOver;

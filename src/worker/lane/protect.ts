@@ -180,9 +180,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       case 'record': {
         const { leg, fills } = step;
-        for (const { by, order } of fills) trades.closed(tradedBy(leg, by, order, at));
         // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
-        const shown = await line.position(instrument);
+        const shown = await withClosed(fills.map(({ by, order }) => tradedBy(leg, by, order, at)));
         const { quantity, counted } = trades.standing(instrument.symbol, shown, task.others);
         const after = await saves.record(step.protection, {
           leg,
@@ -228,6 +227,17 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     if (held === null || ours === null) return false;
     const fills = [...fates.values()].flatMap((fate) => fate?.fills ?? []);
     return fills.reduce((left, { order }) => subtract(left, order.fillQuantity), ours) === held.quantity;
+  }
+
+  /** What is held by then. Where the broker does not tell, it is closed all the same. */
+  async function withClosed(legs: Parameters<Trades['closed']>[0]): Promise<Decimal> {
+    let shown: Decimal | undefined;
+    try {
+      shown = await line.position(instrument);
+      return shown;
+    } finally {
+      trades.closed(legs, shown);
+    }
   }
 
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {

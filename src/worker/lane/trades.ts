@@ -26,8 +26,8 @@ export interface Trades {
   agreed(instrument: string, position: Decimal, open: readonly Pick<OtherLeg, 'leg' | 'order'>[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Pick<Leg, 'clientOrderId' | 'instrument' | 'side' | 'fillQuantity'>): void;
-  /** What a stop or a target has closed, as it was seen: a position that was believed before may have it in there already. */
-  closed(leg: Parameters<Trades['seen']>[0]): void;
+  /** What a stop or a target has closed, as it was seen: a position that was believed before may have it in there already. `shown`: what is held by now. */
+  closed(legs: readonly Parameters<Trades['seen']>[0][], shown?: Decimal): void;
   /** All that protects it was looked at: whatever else is held than our fills make of it, somebody else has traded. */
   explained(instrument: string): void;
   /** As its own execution left it: whether it has ended need not be asked for. */
@@ -70,14 +70,15 @@ export function openTrades(
       const legs = open.map((other) => ({ ...other.leg, fillQuantity: countedIn(other, now(), lagMs) }));
       const before = known.get(instrument);
       const there = legs.filter((leg) => leg.instrument === instrument);
-      // What is open may have been filled a moment ago: then that is the difference, and nobody else has traded.
-      const unexplained = there.some(isOpenLeg) ? ZERO : unexplainedIn(position, before, there);
+      const unexplained = unexplainedIn(position, before, there, there.some(isOpenLeg));
       change(instrument, { ...agreedOn(position, before, legs), unexplained });
     },
     seen,
-    closed(leg) {
-      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
-      if (leg.instrument !== null && before) change(leg.instrument, withClosed(before, leg, now()));
+    closed(legs, shown) {
+      for (const [instrument, there] of Map.groupBy(legs, (leg) => leg.instrument)) {
+        const before = instrument === null ? undefined : known.get(instrument);
+        if (instrument !== null && before) change(instrument, withClosed(before, there, now(), shown));
+      }
     },
     explained(instrument) {
       const before = known.get(instrument);
