@@ -272,8 +272,9 @@ async function untilSettled(
   const retried = new Set<string>();
   while (Date.now() - begun < SETTLING_MS) {
     const [api] = cluster.apis;
-    const letters = await db.all<{ order_id: string; client_order_id: string }>(
-      sql`select c.order_id, l.client_order_id from fill_checks c join order_legs l on l.order_id = c.order_id
+    const letters = await db.all<{ order_id: string; client_order_id: string; place: string }>(
+      sql`select c.order_id, l.client_order_id, h.trading_account_id || l.instrument as place
+          from fill_checks c join order_legs l on l.order_id = c.order_id join order_history h on h.order_id = c.order_id
           where c.state = 'dead_letter' and l.status in ('sending', 'unknown', 'placed', 'partially_filled')`,
     );
     const isNews = letters.some(({ order_id }) => retried.has(order_id));
@@ -287,17 +288,18 @@ async function untilSettled(
       // The exchange has told of it meanwhile, and a look has brought it to its end.
       else if (status !== 409) throw new Error(`${path} was answered ${status}`);
     }
-    const open = await db.all<{ order_id: string | null }>(
-      sql`select order_id from order_history
+    const open = await db.all<{ order_id: string | null; place: string | null }>(
+      sql`select order_id, null as place from order_history
             where status not in ('filled', 'done', 'cancelled', 'failed', 'rejected', 'expired')
-          union all select order_id from fill_checks where state <> 'done'
-          union all select null from protections
+          union all select order_id, null from fill_checks where state <> 'done'
+          union all select null, trading_account_id || instrument from protections
             where ended_at is null and state <> 'standing' and wanted_by is null
-          union all select null from audit_logs a
+          union all select null, null from audit_logs a
             where not exists (select 1 from audit_seals s where s.entry_id = a.id)`,
     );
-    const isLeft = ({ order_id }: { order_id: string | null }) =>
-      !hopeless.some((letter) => letter.order_id === order_id);
+    // What protects waits there too: nobody knows whether such an order has opened something.
+    const isLeft = ({ order_id, place }: (typeof open)[number]) =>
+      !hopeless.some((letter) => letter.order_id === order_id || (place !== null && letter.place === place));
     if (!open.some(isLeft)) break;
     await sleep(hopeless.length > 0 ? 1_000 : 200);
   }

@@ -240,6 +240,22 @@ describe('What a target has closed, of which nobody knew when the position was r
     }
   });
 
+  test('is in it in part, where all of it would turn the position, or one of its two orders is that part', () => {
+    for (const fills of [
+      [fill('stop', 'buy', 18)],
+      [fill('stop', 'buy', 16), fill('its second order', 'buy', 2)],
+    ]) {
+      const trades = read(-2, 18);
+      trades.seen(fill('added', 'sell', 10));
+      trades.closed(fills);
+      assert.equal(trades.expected(symbol), decimal(-10), String(fills.length));
+    }
+    const trades = read(-2, 18);
+    trades.seen(fill('added', 'sell', 70));
+    trades.closed([fill('stop', 'buy', 16), fill('its second order', 'buy', 2)]);
+    assert.equal(trades.expected(symbol), decimal(-70));
+  });
+
   test('is not in it, where all that protects was looked at since', () => {
     const trades = read(-7);
     trades.explained(symbol);

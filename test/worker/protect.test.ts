@@ -135,6 +135,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   const recorded = new Map<string, Decimal>();
   const refs: string[] = [];
   const closes: string[] = [];
+  /** To whom counts what is held. */
+  const told: string[] = [];
 
   const commit = (protection: Protection): Protection => {
     const misfortune = draw();
@@ -196,8 +198,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     // By our own fills: what a broker shows late is not believed.
     trades: {
       expected: () => counted ?? exchange.held(),
-      closed: () => {},
-      explained: () => {},
+      closed: (legs) => told.push(...legs.map(({ fillQuantity }) => `closed ${fillQuantity}`)),
+      explained: () => told.push('explained'),
       standing: () => ({ quantity: counted ?? exchange.held(), counted: undefined }),
     },
     others: [],
@@ -242,6 +244,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     exchange,
     recorded,
     closes,
+    told,
     saved: () => saved,
     pass,
     later(ms: number) {
@@ -692,6 +695,19 @@ describe('what a stop has closed', () => {
     line.position = async () => decimal(5);
     await lived.pass();
     assert.deepEqual([...lived.recorded.values()], [decimal(5)]);
+  });
+});
+
+describe('a target that rests, filled in part', () => {
+  it('is told before what else is missing counts as traded by somebody else', async () => {
+    const ways = WAYS.find(({ reserves }) => !reserves) as Ways;
+    const lived = life(ways, wanted({ targets: [target(120, 100)] }), []);
+    lived.exchange.trade(decimal(8));
+    await lived.pass();
+    lived.exchange.byHand.fillPart();
+    lived.told.length = 0;
+    await lived.pass();
+    assert.deepEqual(lived.told, ['closed 1', 'explained']);
   });
 });
 

@@ -100,17 +100,30 @@ const withDifference = ({ unexplained = ZERO }: Known, difference: Decimal, isOp
 
 /**
  * What protection has closed by itself, as it was seen. Nobody looks for that whenever a position is read: one that was believed
- * before it was seen, and was not explained otherwise, has it in there already; a part of it, where what is `shown` by now says so.
+ * before it was seen, and was not explained otherwise, has it in there already. A part of it has, where what is `shown` by now says
+ * so, or where all of it would turn the position: what protects only reduces.
  */
 export function withClosed(known: Known, legs: readonly Filled[], at: number, shown?: Decimal): Known {
+  const { quantity, unexplained = ZERO } = known;
+  const whole = legs.reduce((sum, leg) => withFill(sum, leg, at), known);
+  const more = subtract(whole.quantity, quantity);
+  const isMore = compare(absolute(more), absolute(unexplained)) > 0;
+  const withoutPart = subtract(whole.quantity, unexplained);
+  const turns = sign(quantity) === -sign(more) && sign(whole.quantity) === sign(more);
+  if (more !== ZERO && sign(more) === sign(unexplained) && isMore && (turns || shown === withoutPart))
+    return { ...whole, quantity: withoutPart, unexplained: ZERO };
+  return legs.reduce((sum, leg) => withClosedBy(sum, leg, at), known);
+}
+
+function withClosedBy(known: Known, leg: Filled, at: number): Known {
   const { quantity, tradedAt, unexplained = ZERO } = known;
-  const after = legs.reduce((sum, leg) => withFill(sum, leg, at), known);
+  const after = withFill(known, leg, at);
   const more = subtract(after.quantity, quantity);
-  if (more === ZERO || sign(more) !== sign(unexplained)) return after;
-  if (compare(absolute(more), absolute(unexplained)) <= 0)
-    return { ...after, quantity, tradedAt, unexplained: subtract(unexplained, more) };
-  const withPart = subtract(after.quantity, unexplained);
-  return shown === withPart ? { ...after, quantity: withPart, unexplained: ZERO } : after;
+  const isInIt =
+    sign(more) !== 0 &&
+    sign(more) === sign(unexplained) &&
+    compare(absolute(more), absolute(unexplained)) <= 0;
+  return isInIt ? { ...after, quantity, tradedAt, unexplained: subtract(unexplained, more) } : after;
 }
 
 /** null: nothing was filled of late, and the broker's word is all there is. */
@@ -221,7 +234,7 @@ export function knownFrom(
     // What was held between two orders is compared where nothing is missing between them.
     const compared = previous && millis(previous.submittedAt) >= wholeSince ? before : undefined;
     if (instrument && compared && isLearntLate(order, compared, previous)) {
-      const closed = learnt(order).reduce((sum, leg) => withClosed(sum, [leg], learntAt(leg)), compared);
+      const closed = learnt(order).reduce((sum, leg) => withClosedBy(sum, leg, learntAt(leg)), compared);
       known.set(instrument, closed);
       continue;
     }

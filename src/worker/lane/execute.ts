@@ -35,6 +35,7 @@ import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
 import { hasFreed, sendLeg } from './send-leg.ts';
 import { marketFor } from './sizing.ts';
+import type { Shown } from './trades.ts';
 import { stopwatch } from './watches.ts';
 import { whyNot } from './why-not.ts';
 
@@ -312,7 +313,7 @@ export async function executeOrder(
     }
 
     async function positionNow(): Promise<Facts['position']> {
-      const learn = () => deps.protecting.see(current, line, trades);
+      const learn = (shown: Shown) => deps.protecting.see(current, line, trades, shown);
       const onlyReduces = isExit(current) && line.capabilities.reduceOnly;
       const reading = { line, trades, open: () => open, lookAgain, learn, onlyReduces, now };
       const { held, isStill } = await readHeld(reading, tradable().all);

@@ -10,7 +10,7 @@ import type { Line } from '../line/line.ts';
 import { fateOf, type Place, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Keeping } from './protect.ts';
-import type { Book, Trades } from './trades.ts';
+import type { Book, Shown, Trades } from './trades.ts';
 
 /** What is to be sent, as far as it closes something. */
 export interface Closed {
@@ -43,16 +43,18 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     return false;
   }
 
-  async function see(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
+  async function see(line: Line, protection: Protection, trades: Trades, shown?: Shown): Promise<boolean> {
     const found = await line.resolve(protection.instrument);
     if ('rejection' in found) return true;
     const at = placeOf(protection, found);
+    const closed: Parameters<Trades['closed']>[0][number][] = [];
     let areOver = true;
     for (const leg of protection.legs) {
       const fate = await fateOf(line, leg, at);
-      trades.closed((fate?.fills ?? []).map(({ by, order }) => tradedBy(leg, by, order, at)));
+      for (const { by, order } of fate?.fills ?? []) closed.push(tradedBy(leg, by, order, at));
       if (fate !== null && fate.status !== 'ended') areOver = false;
     }
+    trades.closed(closed, shown?.get(found.symbol));
     return areOver;
   }
 

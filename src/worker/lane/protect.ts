@@ -20,7 +20,16 @@ import {
   type ProtectiveLeg,
 } from '../../domain/protection/protection.ts';
 import { isAtRest } from '../../domain/protection/sending.ts';
-import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../../domain/protection/step.ts';
+import type {
+  Facts,
+  Fate,
+  Held,
+  LegFill,
+  Rules,
+  ShownOrder,
+  ShownStop,
+  Step,
+} from '../../domain/protection/step.ts';
 import type { Closing } from '../../domain/protection/under-way.ts';
 import type { Line } from '../line/line.ts';
 import {
@@ -109,6 +118,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let saved = task.protection;
   let current = saved;
   let held: Held | null = null;
+  /** As it was shown then, on whichever side. */
+  let position = ZERO;
   /** What our own fills made of it when it was read; null: they said nothing. */
   let ours: Decimal | null = null;
   let stops: readonly ShownStop[] | null = null;
@@ -181,7 +192,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       case 'record': {
         const { leg, fills } = step;
         // With what is left of it by now the history tells what was held before. A position that lags does not show it yet: our fills do.
-        const shown = await withClosed(fills.map(({ by, order }) => tradedBy(leg, by, order, at)));
+        const shown = await withClosed(tradedIn(leg, fills));
         const { quantity, counted } = trades.standing(instrument.symbol, shown, task.others);
         const after = await saves.record(step.protection, {
           leg,
@@ -240,6 +251,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     }
   }
 
+  function tradedIn(leg: ProtectiveLeg, fills: readonly LegFill[]): Parameters<Trades['closed']>[0] {
+    return fills.map(({ by, order }) => tradedBy(leg, by, order, at));
+  }
+
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {
     const after = await saves.save(protection);
     if (after === 'changed') return 'changed';
@@ -251,9 +266,14 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   async function rested(step: Extract<Step, { do: 'rest' | 'end' }>): Promise<Kept> {
     const { protection } = step;
     const now = clock.now();
-    // Each of its legs was asked for, and what it has closed was told.
-    if (held !== null && stops !== null && protection.legs.every(isAtRest))
+    // Each of its legs was asked for. What one has closed that rests in part is told before it is written down.
+    if (held !== null && stops !== null && protection.legs.every(isAtRest)) {
+      trades.closed(
+        protection.legs.flatMap((leg) => tradedIn(leg, fates.get(leg.clientOrderId)?.fills ?? [])),
+        position,
+      );
       trades.explained(instrument.symbol);
+    }
     const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
     const dueIn = saved.dueAt === null ? 0 : millis(saved.dueAt) - now;
     const isSeen = dueIn > rules.sweepMs / 2 && dueIn <= rules.sweepMs;
@@ -274,7 +294,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   async function readHeld(): Promise<Held> {
-    const shown = onSide(await line.position(instrument));
+    position = await line.position(instrument);
+    const shown = onSide(position);
     const expected = ourCount();
     ours = expected;
     const isAgreed = agrees({ quantity: shown, expected });

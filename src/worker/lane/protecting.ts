@@ -30,7 +30,7 @@ import { isOfSame } from './resting.ts';
 import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
 import { createSweepTurns, mostUrgentFirst } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
-import type { Book, Books, Trades } from './trades.ts';
+import type { Book, Books, Shown, Trades } from './trades.ts';
 
 export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
   readonly protections: WorkerProtections;
@@ -68,7 +68,7 @@ export interface Protecting {
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
-  see(of: Book, line: Line, trades: Trades): Promise<void>;
+  see(of: Book, line: Line, trades: Trades, shown: Shown): Promise<void>;
   /** Where the broker reserves what its legs would close: they leave for what is sent to close it. false: none was in the way. */
   free(of: Book, closed: Closed, line: Line, trades: Trades): Promise<boolean>;
   /** What has happened to the account's positions is seen to now, in this turn; false: nothing has. */
@@ -382,9 +382,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       urgent.add(accountId);
       soon(accountId, new Set(legs.flatMap(({ instrument }) => instrument ?? [])));
     },
-    async see({ accountId, simulation }, line, trades) {
+    async see({ accountId, simulation }, line, trades, shown) {
       for (const protection of await protections.kept(user, accountId))
-        if (protection.simulation === simulation) await legs.see(line, protection, trades);
+        if (protection.simulation === simulation) await legs.see(line, protection, trades, shown);
     },
     free: legs.free,
     hasClosed: async (of, line) => timers.has(of.accountId) && legs.haveClosed(of, line),

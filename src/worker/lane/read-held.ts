@@ -8,7 +8,7 @@ import { isForgotten } from '../../domain/orders/other-legs.ts';
 import type { Held } from '../../domain/orders/step.ts';
 import type { Line } from '../line/line.ts';
 import type { OpenElsewhere } from './open-elsewhere.ts';
-import type { Trades } from './trades.ts';
+import type { Shown, Trades } from './trades.ts';
 
 interface Reading {
   readonly line: Pick<Line, 'position'>;
@@ -17,8 +17,8 @@ interface Reading {
   open(): readonly OpenElsewhere[];
   /** Looks at it once more; false: not everything was answered, and the next time it is not tried. */
   lookAgain(): Promise<boolean>;
-  /** What protects the position may have closed some of it. */
-  learn(): Promise<void>;
+  /** What protects the position may have closed some of it; of each instrument, so much is shown. */
+  learn(shown: Shown): Promise<void>;
   /** It can only reduce: where that cannot be asked, nobody is kept in his position for it. */
   readonly onlyReduces: boolean;
   now(): number;
@@ -45,7 +45,9 @@ export async function readHeld(
       quantity: quantities[index] ?? ZERO,
       expected: reading.trades.expected(instrument),
     }));
-  if (!heldNow().every(agrees)) await learnt(reading);
+  const first = heldNow();
+  if (!first.every(agrees))
+    await learnt(reading, new Map(first.map(({ instrument, quantity }) => [instrument, quantity])));
   const held = heldNow();
   const stood = await whatStoodStill(reading, held);
   const isStill = (each: Held) => stood?.(each) ?? false;
@@ -54,9 +56,9 @@ export async function readHeld(
 }
 
 /** A broker that is busy is waited for: it says for how long. */
-async function learnt({ learn, onlyReduces }: Reading): Promise<void> {
+async function learnt({ learn, onlyReduces }: Reading, shown: Shown): Promise<void> {
   try {
-    await learn();
+    await learn(shown);
   } catch (fault) {
     const isUnknown = fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy);
     if (!isUnknown || !onlyReduces) throw fault;

@@ -20,6 +20,9 @@ import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import { closesFirst } from '../../domain/orders/position.ts';
 import type { WorkerOrders } from '../orders.ts';
 
+/** What the broker shows of each instrument. */
+export type Shown = ReadonlyMap<string, Decimal>;
+
 /** Of one account and mode. */
 export interface Trades {
   /** The broker's position agrees with what was expected, or is believed. The fills of these legs are in it, as far as they are known. */
