@@ -49,12 +49,16 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     const at = placeOf(protection, found);
     const closed: Parameters<Trades['closed']>[0][number][] = [];
     let areOver = true;
-    for (const leg of protection.legs) {
-      const fate = await fateOf(line, leg, at);
-      for (const { by, order } of fate?.fills ?? []) closed.push(tradedBy(leg, by, order, at));
-      if (fate !== null && fate.status !== 'ended') areOver = false;
+    try {
+      for (const leg of protection.legs) {
+        const fate = await fateOf(line, leg, at);
+        for (const { by, order } of fate?.fills ?? []) closed.push(tradedBy(leg, by, order, at));
+        if (fate !== null && fate.status !== 'ended') areOver = false;
+      }
+    } finally {
+      // Where the broker stops answering, what was seen by then counts.
+      trades.closed(closed, shown?.get(found.symbol));
     }
-    trades.closed(closed, shown?.get(found.symbol));
     return areOver;
   }
 
