@@ -1,6 +1,7 @@
 // The judgement after the kills, from three sources that know nothing of each other: what the senders were told, our
 // order_history, and the paper broker's own ledger.
 
+import { LEFT } from '../../src/broker/paper/matching.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { add, type Decimal, decimal, negate, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, OrderId } from '../../src/domain/ids.ts';
@@ -193,7 +194,7 @@ function judgeOrders({ orders, legs, paper, unverified }: Records): string[] {
 
 /** The broker filled a part of it, and ended the rest because another order had closed what it was for. */
 const tookAllThereWas = ({ status, reason, fill_quantity }: PaperRow): boolean =>
-  status === 'cancelled' && reason === 'nothing is left to reduce' && decimal(fill_quantity) !== ZERO;
+  status === 'cancelled' && reason === LEFT && decimal(fill_quantity) !== ZERO;
 
 /** Per leg at most one order at the broker, and that one as the leg says; no trade without a leg; positions add up. */
 function judgeLedger({ orders, legs, paper, books }: Records): string[] {

@@ -47,7 +47,7 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     const found = await line.resolve(protection.instrument);
     if ('rejection' in found) return true;
     const at = placeOf(protection, found);
-    const closed: Parameters<Trades['closed']>[0][number][] = [];
+    const closed: ReturnType<typeof tradedBy>[] = [];
     let areOver = true;
     try {
       for (const leg of protection.legs) {
