@@ -84,8 +84,8 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
-  /** `save` of an order that has ended, for a broker whose book lies in our own database; null: it is to be saved by itself. */
-  recording(order: Order, token: string, options: SaveOptions): Recording | null;
+  /** `save` of an order that has ended, for a broker whose book lies in our own database. */
+  recording(order: Order, token: string, options: SaveOptions): Recording;
   /** Why its entry ends from now on, unless another reason was given before; nothing else is changed. As it stands then. */
   endEntry(order: Order, why: OrderError): Promise<Order>;
   /** Who traded last in the order's symbol, by our own record. */

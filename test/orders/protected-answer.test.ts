@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { withProtection } from '../../src/app/orders/place-order.ts';
-import { type Db, sql } from '../../src/data/engine/db.ts';
+import { type Db, type Statement, sql } from '../../src/data/engine/db.ts';
 import { workerOrders } from '../../src/data/orders/for-workers.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
 import { decimal } from '../../src/domain/decimal.ts';
@@ -38,7 +38,7 @@ async function accepted(t: Parameters<typeof openWorld>[0]) {
     const saved = await orders.save(order, TOKEN, { settled: true, isProtected });
     return saved === 'taken' ? assert.fail('it is ours') : saved;
   };
-  return { world, ids, filled, save };
+  return { world, ids, filled, save, orders };
 }
 
 test('what an entry makes is told as it is read, and nobody reads it for that', async (t) => {
@@ -69,6 +69,53 @@ test('saved once more, an order makes no other one', async (t) => {
   const twice = await save(once);
   assert.deepEqual(twice.protectedAs, once.protectedAs);
   assert.equal((await world.db.all(sql`select id from protections`)).length, 1);
+});
+
+test('its fill, its end and what protects it are written in one unit at the paper broker, as an entry without a stop is', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 65_000 } } });
+  // Whatever is written with a fill is written before it: who saves the order comes first in the unit.
+  await world.db.script(`create table filled (wanted_by text);
+    create trigger fills before insert on paper_orders begin
+      insert into filled values ((select wanted_by from protections where ended_at is null)); end`);
+  const enter = async (stop_loss: number) => (await world.send(trader, { stop_loss })).body;
+  const first = await enter(64_000);
+  await world.eventually(
+    () => world.db.all(sql`select id from protections where state = 'standing'`),
+    ({ length }) => length === 1,
+  );
+  const second = await enter(64_100);
+  assert.equal(second.protection?.id, first.protection?.id);
+  assert.deepEqual(await world.db.all(sql`select wanted_by from filled`), [
+    { wanted_by: first.order_id },
+    { wanted_by: second.order_id },
+  ]);
+});
+
+test('recorded with its fill, it is told as it is saved; where nobody heard whether it was, it is read', async (t) => {
+  const { world, ids, filled, orders } = await accepted(t);
+  const options = { settled: true, isProtected: false };
+  const order = await filled(ids[0]);
+  const recording = orders.recording(order, TOKEN, options);
+  assert.equal(await recording.saved(false), null);
+  assert.equal(await world.db.commit(recording.unit as readonly Statement[]), null);
+  const unheard = await recording.saved(false);
+  assert.equal(unheard?.version, order.version + 1);
+  assert.equal(unheard?.protectedAs, undefined);
+  const told = (await recording.saved(true))?.protectedAs;
+  const rows = await world.db.all<{ id: string; since: string }>(
+    sql`select id, unprotected_since as since from protections`,
+  );
+  assert.deepEqual(rows, [told]);
+  // Of a second whose worker does not know of it nothing is written: its fill stands alone, and `save` adds it to what is kept.
+  const other = await filled(ids[1]);
+  const beside = orders.recording(other, TOKEN, options);
+  assert.equal(await world.db.commit(beside.unit as readonly Statement[]), 'protection');
+  assert.equal((await findOrder(world.db, other.id))?.version, other.version);
+  const saved = await orders.save(other, TOKEN, options);
+  assert.ok(saved !== 'taken' && saved.protectedAs === undefined);
+  const [kept] = await world.db.all<{ wanted_by: string }>(sql`select wanted_by from protections`);
+  assert.equal(kept?.wanted_by, ids.join(' '));
 });
 
 test('once a protected position is closed, the next entry is told of its own without reading it', async (t) => {

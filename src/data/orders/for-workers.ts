@@ -134,9 +134,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       ]);
     },
     async save(order, token, options) {
-      // Where nothing is kept of the account, what protects its position is made with it: whoever answers need not read it.
-      const isFirst = order.wish && !options.isProtected && !order.protectedAs;
-      const protectedAs = isFirst ? firstProtection(order) : null;
+      const protectedAs = protectedBy(order, options);
       const saving = (protection: string | null) =>
         commit(order, savingUnit(order, token, options, protection));
       const first = await saving(protectedAs?.id ?? null);
@@ -146,16 +144,14 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
         unheard.delete(order.id);
         return before ?? 'taken';
       }
-      const after = await saved(order);
-      return protectedAs && !isKept ? { ...after, protectedAs } : after;
+      return marked(await saved(order), isKept ? null : protectedAs);
     },
     recording(order, token, options) {
-      // What protects its position may have to be found first.
-      if (order.wish) return null;
+      const protectedAs = protectedBy(order, options);
       return {
-        unit: savingUnit(order, token, options),
+        unit: savingUnit(order, token, options, protectedAs?.id ?? null),
         async saved(isCertain) {
-          if (isCertain) return saved(order);
+          if (isCertain) return marked(await saved(order), protectedAs);
           unheard.set(order.id, order);
           return recordedBefore(order);
         },
@@ -196,6 +192,13 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     },
   };
 }
+
+/** Where nothing is kept of the account, what protects the order's position is made with it: whoever answers need not read it. */
+const protectedBy = (order: Order, { isProtected = false }: SaveOptions) =>
+  order.wish && !isProtected && !order.protectedAs ? firstProtection(order) : null;
+
+const marked = (order: Order, protectedAs: Order['protectedAs'] | null): Order =>
+  protectedAs ? { ...order, protectedAs } : order;
 
 /** Guarded by `protection`, as it is where its owner says so on Today. */
 const keptAgain = (left: Protection, order: Order, at: Timestamp): Statement[] => [
