@@ -92,12 +92,11 @@ export interface BrokerOrder {
    * stands with it, and whichever comes first ends the other. It is found by this order's id among the stops.
    */
   readonly stop?: Decimal;
-  /** What a broker whose book lies in our own database is to write in one unit with a fill; null: nothing. Any other does not ask. */
-  readonly record?: (state: BrokerOrderState) => Beside | null;
 }
 
-/** Only whoever writes that book knows its words. */
+/** What is to be written in one unit with a fill; null: it cannot be. Only whoever writes the book knows its words. */
 export type Beside = readonly object[];
+export type RecordFill = (state: BrokerOrderState) => Beside | null;
 
 /** Becomes an order at the market once the price is there. It can only reduce. */
 export interface StopOrder {
@@ -235,12 +234,18 @@ export interface OpenOrder {
 }
 
 export type PlaceOutcome =
-  /** `isRecorded`: with what its order's `record` gave. */
-  | { readonly outcome: 'accepted'; readonly state: BrokerOrderState; readonly isRecorded?: boolean }
+  | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
   /** `isOpposed`: the broker takes none beside an order of the other side. */
   | { readonly outcome: 'rejected'; readonly error: OrderError; readonly isOpposed?: boolean }
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
+
+export type FillOutcome =
+  /** With what `record` gave. */
+  | { readonly outcome: 'filled' }
+  /** Nothing was done, nor looked up. */
+  | { readonly outcome: 'apart' }
+  | Exclude<PlaceOutcome, { outcome: 'accepted' }>;
 
 /** An order of which the broker says by itself that something happened to it, by the names that it has for it. */
 export interface OrderHint {
@@ -322,6 +327,11 @@ export interface Broker {
    * not taken.
    */
   place(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome>;
+  /**
+   * Of a broker whose book lies in our own database: an order that was never sent before is filled whole and at once, in one unit with what
+   * `record` gives; or it is not, and is sent by `place` as to any other broker. Throws as `place` does.
+   */
+  fill?(order: BrokerOrder, record: RecordFill, signal: AbortSignal): Promise<FillOutcome>;
   /** The order, or null where the broker has none. */
   find(order: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null>;
   openOrders(signal: AbortSignal): Promise<readonly OpenOrder[]>;

@@ -42,7 +42,13 @@ export interface SaveOptions {
   readonly isSeen?: boolean;
 }
 
-/** An order's end as it is saved by whoever fills it, in one unit with the fill. */
+/** A leg as it is about to be sent, and the revision of its account as of which that was judged. */
+export interface AboutToSend {
+  readonly order: Order;
+  readonly revision: number | null;
+}
+
+/** That an order was sent and has ended, as it is saved by whoever fills it, in one unit with the fill. */
 export interface Recording {
   readonly unit: Beside;
   /**
@@ -84,8 +90,8 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
-  /** `save` of an order that has ended, for a broker whose book lies in our own database. */
-  recording(order: Order, token: string, options: SaveOptions): Recording;
+  /** `saveSending`, and `save` of an order that has ended by that, as one: for a broker whose book lies in our own database. */
+  recording(order: Order, token: string, options: SaveOptions, sent: AboutToSend): Recording;
   /** Why its entry ends from now on, unless another reason was given before; nothing else is changed. As it stands then. */
   endEntry(order: Order, why: OrderError): Promise<Order>;
   /** Who traded last in the order's symbol, by our own record. */
@@ -100,7 +106,8 @@ export interface WorkerOrders {
   /**
    * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated;
    * `unverified` for one of an account whose credentials were refused or replaced since. Where the account has changed
-   * since that revision, nothing is saved for an entry, and these are its guards.
+   * since that revision, nothing is saved for an entry, and these are its guards. An order that has ended was recorded before, and nobody
+   * had heard of that.
    */
   saveSending(
     order: Order,

@@ -96,7 +96,7 @@ test('recorded with its fill, it is told as it is saved; where nobody heard whet
   const { world, ids, filled, orders } = await accepted(t);
   const options = { settled: true, isProtected: false };
   const order = await filled(ids[0]);
-  const recording = orders.recording(order, TOKEN, options);
+  const recording = orders.recording(order, TOKEN, options, { order, revision: null });
   assert.equal(await recording.saved(false), null);
   assert.equal(await world.db.commit(recording.unit as readonly Statement[]), null);
   const unheard = await recording.saved(false);
@@ -109,7 +109,7 @@ test('recorded with its fill, it is told as it is saved; where nobody heard whet
   assert.deepEqual(rows, [told]);
   // Of a second whose worker does not know of it nothing is written: its fill stands alone, and `save` adds it to what is kept.
   const other = await filled(ids[1]);
-  const beside = orders.recording(other, TOKEN, options);
+  const beside = orders.recording(other, TOKEN, options, { order: other, revision: null });
   assert.equal(await world.db.commit(beside.unit as readonly Statement[]), 'protection');
   assert.equal((await findOrder(world.db, other.id))?.version, other.version);
   const saved = await orders.save(other, TOKEN, options);

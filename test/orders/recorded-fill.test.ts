@@ -1,5 +1,5 @@
-// At the paper broker, and in a simulation, a fill and what is saved of it are one unit: an order is three commits, and whatever
-// is lost on the way, both stand or none does.
+// At the paper broker, and in a simulation, that an order is sent, its fill and its end are one unit: an order is two commits, and
+// whatever is lost on the way, all of it stands or nothing does.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -18,10 +18,14 @@ const writes = (unit: readonly Statement[], table: string): boolean =>
 async function openDesk(t: TestContext, query = '') {
   const units: (readonly Statement[])[] = [];
   let onFill: ((commit: Commit, whole: Db) => Promise<string | null>) | null = null;
+  let landing: Commit | null = null;
   const db = (whole: Db): Db => ({
     ...whole,
     async commit(unit) {
       units.push(unit);
+      const lands = landing;
+      landing = null;
+      await lands?.();
       const happens = writes(unit, 'paper_orders') ? onFill : null;
       if (!happens) return whole.commit(unit);
       onFill = null;
@@ -43,6 +47,10 @@ async function openDesk(t: TestContext, query = '') {
     onFill(happens: NonNullable<typeof onFill>): void {
       onFill = happens;
     },
+    /** Right before whatever is committed next. */
+    landsLate(commit: Commit): void {
+      landing = commit;
+    },
   };
 }
 
@@ -53,20 +61,51 @@ const stored = (world: World, id: string) =>
   );
 
 for (const query of ['', '?simulation=true'])
-  test(
-    `a plain order is three commits${query}: accepted, sending, and filled with its result`,
-    SOON,
-    async (t) => {
-      const { send, units } = await openDesk(t, query);
-      for (const order of [{}, { action: 'sell', order_type: 'exit' }]) {
-        const before = units().length;
-        assert.equal((await send(order)).body.status, 'filled');
-        const own = units().slice(before);
-        assert.equal(own.length, 3);
-        assert.ok(writes(own[2] ?? [], 'paper_orders') && writes(own[2] ?? [], 'order_history'));
-      }
-    },
-  );
+  test(`a plain order is two commits${query}: accepted, and filled with its result`, SOON, async (t) => {
+    const { send, units } = await openDesk(t, query);
+    for (const order of [{}, { action: 'sell', order_type: 'exit' }]) {
+      const before = units().length;
+      assert.equal((await send(order)).body.status, 'filled');
+      const own = units().slice(before);
+      assert.equal(own.length, 2);
+      assert.ok(writes(own[1] ?? [], 'paper_orders') && writes(own[1] ?? [], 'order_history'));
+    }
+  });
+
+test('who rehearses a slow broker sees the order at it', SOON, async (t) => {
+  const { world, units } = await openDesk(t);
+  const slow = await world.makeTrader({}, { paper: { latency_ms: 50 } });
+  assert.equal((await world.send(slow)).body.status, 'filled');
+  assert.equal(units().length, 4);
+});
+
+test('what is halted before the fill is committed is not filled', SOON, async (t) => {
+  const { world, trader, send, onFill } = await openDesk(t);
+  onFill(async (commit, whole) => {
+    await whole.commit([sql`update trading_accounts set halted = ${true} where id = ${trader.account.id}`]);
+    return commit();
+  });
+  const { body } = await send();
+  assert.equal(body.status, 'rejected');
+  assert.equal((await stored(world, body.order_id))?.fill_quantity, null);
+  assert.equal(await fills(world, trader), 1);
+});
+
+test(
+  'an account that is changed before the fill is committed is read anew, and the entry filled once',
+  SOON,
+  async (t) => {
+    const { world, trader, send, units, onFill } = await openDesk(t);
+    onFill(async (commit, whole) => {
+      await whole.commit([
+        sql`update trading_accounts set revision = revision + 1 where id = ${trader.account.id}`,
+      ]);
+      return commit();
+    });
+    const { body } = await send();
+    assert.deepEqual([body.status, await fills(world, trader)], ['filled', 2], `${units().length} units`);
+  },
+);
 
 describe('The answer to the commit of a fill is lost', () => {
   test('and it stands: the sender is told that it was filled', SOON, async (t) => {
@@ -84,17 +123,19 @@ describe('The answer to the commit of a fill is lost', () => {
   });
 
   test(
-    'and it does not stand: nobody is told that it was filled, and a close finds what is held',
+    'and it does not stand: the order is sent as to any other broker, and filled once',
     SOON,
     async (t) => {
-      const { world, trader, send, onFill } = await openDesk(t);
+      const { world, trader, send, units, onFill } = await openDesk(t);
       onFill(async () => {
         throw new DatabaseUnavailable('the answer was lost');
       });
       const { body } = await send();
-      assert.notEqual(body.status, 'filled');
-      assert.equal((await stored(world, body.order_id))?.fill_quantity ?? null, null);
-      assert.equal(await fills(world, trader), 1);
+      assert.deepEqual([body.status, body.position_before], ['filled', 1]);
+      assert.equal((await stored(world, body.order_id))?.fill_quantity, '1');
+      assert.equal(await fills(world, trader), 2);
+      // Accepted, lost, sending, the fill, and its end.
+      assert.equal(units().length, 5);
     },
   );
 });
@@ -108,7 +149,7 @@ test(
       await whole.commit([sql`update worker_owners set token = 'another'`]);
       // The successor's first word.
       await whole.commit([
-        sql`update order_history set version = version + 1 where status = 'executing' and trading_account_id = ${trader.account.id}`,
+        sql`update order_history set version = version + 1 where status in ('queued', 'executing') and trading_account_id = ${trader.account.id}`,
       ]);
       throw new DatabaseUnavailable('the answer was lost');
     });
@@ -120,38 +161,44 @@ test(
   },
 );
 
-test('an exit whose unit lands late is told as filled, once, and its worker goes on', SOON, async (t) => {
-  const { world, trader, send, onFill } = await openDesk(t);
-  const tokens = () => world.db.all<{ token: string }>(sql`select token from worker_owners`);
-  const before = await tokens();
-  const landed = Promise.withResolvers<string | null>();
-  onFill(async (commit) => {
-    setTimeout(() => commit().then(landed.resolve, landed.reject), 300);
-    throw new DatabaseUnavailable('the answer was lost');
-  });
-  const { body } = await send({ action: 'sell', order_type: 'exit' });
-  assert.equal(await landed.promise, null);
-  assert.equal(body.status, 'filled');
-  assert.equal((await stored(world, body.order_id))?.status, 'filled');
-  assert.equal(await fills(world, trader), 2);
-  assert.deepEqual(await tokens(), before, 'nobody has taken the user over');
-});
+for (const when of ['before', 'after'])
+  test(
+    `an exit whose unit lands late, ${when} it is sent once more, is filled once, and its worker goes on`,
+    SOON,
+    async (t) => {
+      const { world, trader, send, onFill, landsLate } = await openDesk(t);
+      const tokens = () => world.db.all<{ token: string }>(sql`select token from worker_owners`);
+      const before = await tokens();
+      const landed = Promise.withResolvers<string | null>();
+      onFill(async (commit) => {
+        const land = async () => {
+          landed.resolve(await commit());
+          return null;
+        };
+        if (when === 'before') landsLate(land);
+        else setTimeout(land, 300);
+        throw new DatabaseUnavailable('the answer was lost');
+      });
+      const { body } = await send({ action: 'sell', order_type: 'exit' });
+      assert.equal(await landed.promise, when === 'before' ? null : 'version');
+      assert.equal(body.status, 'filled');
+      assert.equal((await stored(world, body.order_id))?.status, 'filled');
+      assert.equal(await fills(world, trader), 2);
+      assert.deepEqual(await tokens(), before, 'nobody has taken the user over');
+    },
+  );
 
-test(
-  'a worker that has lost its user records nothing: the fill stands alone, and its successor finds it',
-  SOON,
-  async (t) => {
-    const { world, trader, send, units, onFill } = await openDesk(t);
-    onFill(async (commit, whole) => {
-      await whole.commit([sql`update worker_owners set token = 'another'`]);
-      const refused = await commit();
-      assert.equal(refused, 'owner');
-      return refused;
-    });
-    const { body } = await send();
-    const known = () => stored(world, body.order_id);
-    assert.equal((await world.eventually(known, (row) => row?.status === 'filled'))?.fill_quantity, '1');
-    assert.equal(await fills(world, trader), 2);
-    assert.ok(units().some((unit) => writes(unit, 'paper_orders') && !writes(unit, 'order_history')));
-  },
-);
+test('a worker that has lost its user fills nothing: its successor does', SOON, async (t) => {
+  const { world, trader, send, units, onFill } = await openDesk(t);
+  onFill(async (commit, whole) => {
+    await whole.commit([sql`update worker_owners set token = 'another'`]);
+    const refused = await commit();
+    assert.equal(refused, 'owner');
+    return refused;
+  });
+  const { body } = await send();
+  const known = () => stored(world, body.order_id);
+  assert.equal((await world.eventually(known, (row) => row?.status === 'filled'))?.fill_quantity, '1');
+  assert.equal(await fills(world, trader), 2);
+  assert.ok(units().every((unit) => !writes(unit, 'paper_orders') || writes(unit, 'order_history')));
+});

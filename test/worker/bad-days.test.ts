@@ -479,7 +479,7 @@ describe('A close on a bad day', () => {
         beforeSave?.();
         return next(order);
       },
-      record: () => null,
+      record: null,
       saveSending: async (order) => next(order),
       saveSeen: async (order) => next(order),
       endEntry: async (order) => order,

@@ -257,7 +257,7 @@ function scene(day: Day) {
       },
       ...{
         save: commit,
-        record: () => null,
+        record: null,
         saveSending: commit,
         closedBy: async () => 'somebody',
         want: () => Promise.reject(new Error('nothing is protected here')),

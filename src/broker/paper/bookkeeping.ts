@@ -24,15 +24,19 @@ interface Attempt<Taken, Refusal> {
   ): { readonly refusal: Refusal } | { readonly change: BookChange; readonly taken: Taken };
   /** What was taken under the same id before. */
   known(): Promise<Taken | null>;
-  /** What is to be written with it, in one unit. */
+  /** What is to be written with it, in one unit; null: then it is not written either. */
   beside?(taken: Taken): Beside | null;
 }
 
 type Attempted<Taken, Refusal> =
-  | { readonly taken: Taken; readonly isRecorded?: boolean }
+  | { readonly taken: Taken }
   | { readonly refusal: Refusal }
+  /** What was to be written beside it could not be, or the id is known. Nothing was written. */
+  | typeof APART
   /** Written or not, nobody can say. */
   | { readonly isLost: true };
+
+const APART = { isApart: true } as const;
 
 /** Each round that one writer loses, another has won; so many lost rounds are no longer bad luck. */
 const MAX_ROUNDS = 100;
@@ -69,30 +73,36 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
     signal: AbortSignal,
   ): Promise<Attempted<Taken, Refusal>> {
     checkWanted(signal);
-    let isAlone = false;
+    const before = async () => {
+      const taken = await known();
+      return taken && (beside ? APART : { taken });
+    };
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const isFresh = remembered === null;
       const book = remembered ?? (await readBook());
       remembered = null;
       const decision = decide(book, { ...prices, now: clock.now() });
       if ('refusal' in decision) {
-        const taken = await known();
-        if (taken) return { taken };
+        const taken = await before();
+        if (taken) return taken;
         if (isFresh) return decision;
         // Refused by what this connection remembers; another may have traded since. Look before saying no.
         continue;
       }
-      const recorded = isAlone ? null : beside?.(decision.taken);
+      const recorded = beside?.(decision.taken);
+      if (recorded === null) {
+        remembered = book;
+        return APART;
+      }
       try {
         const written = await ledger.write(rules.book, decision.change, recorded);
-        if (written === 'written' || written === 'recorded') {
+        if (written === 'unrecorded') return APART;
+        if (written === 'written') {
           remembered = decision.change.book;
-          return { taken: decision.taken, isRecorded: written === 'recorded' };
+          return { taken: decision.taken };
         }
-        // Whoever records it will hear why that cannot be: the order is placed all the same, as at any broker.
-        isAlone ||= written === 'unrecorded';
-        const taken = written === 'duplicate' ? await known() : null;
-        if (taken) return { taken };
+        const taken = written === 'duplicate' ? await before() : null;
+        if (taken) return taken;
       } catch {
         return { isLost: true };
       }

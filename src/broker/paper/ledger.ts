@@ -96,12 +96,11 @@ export interface PaperLedger {
   findStop(book: string, clientOrderId: ClientOrderId): Promise<PaperStop | null>;
   /**
    * One durable unit, all or nothing. `stale`: the book has moved on since it was read. `duplicate`: the client id of the
-   * order or stop that is placed is known. With something beside it: `recorded` where both were written, `unrecorded` where that could not be,
-   * and so neither was.
+   * order or stop that is placed is known. `unrecorded`: what was to be written beside it could not be, and so neither was.
    */
   write(
     book: string,
     change: BookChange,
     beside?: Beside | null,
-  ): Promise<'written' | 'recorded' | 'stale' | 'duplicate' | 'unrecorded'>;
+  ): Promise<'written' | 'stale' | 'duplicate' | 'unrecorded'>;
 }

@@ -13,10 +13,12 @@ import {
 } from '../../domain/paper-settings.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import {
+  type Beside,
   type Broker,
   type BrokerAccount,
   type BrokerOrder,
   BrokerUnavailable,
+  type FillOutcome,
   type OpenSimulation,
   type PlaceOutcome,
 } from '../broker.ts';
@@ -109,11 +111,21 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
     if (settings.latency_ms > 0) await unlessAborted(signal, wait(settings.latency_ms), () => undefined);
   }
 
-  async function placed(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+  /** The latency is a rehearsal: it makes an order slow, not late. */
+  const notLate = (order: BrokerOrder): BrokerOrder => ({
+    ...order,
+    sendBefore: timestamp(millis(order.sendBefore) + settings.latency_ms),
+  });
+
+  async function taken(
+    order: BrokerOrder,
+    signal: AbortSignal,
+    beside?: (taken: PaperOrder) => Beside | null,
+  ) {
     const listing = venue.listing(order.instrument);
     const prices = await book.pricesOf(listing, signal);
     checkOpen(signal);
-    const attempted = await book.attempt<PaperOrder, OrderError>(
+    return book.attempt<PaperOrder, OrderError>(
       {
         decide(now, moment) {
           if (!listing) return { refusal: invalidSymbol(order.instrument.symbol) };
@@ -122,19 +134,11 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
           return { change: decision.change, taken: decision.order };
         },
         known: () => book.findOrder(order.clientOrderId),
-        beside: (taken) => (taken.status === 'filled' ? (order.record?.(stateOf(taken)) ?? null) : null),
+        ...(beside && { beside }),
       },
       prices,
       signal,
     );
-    if ('isLost' in attempted) return UNANSWERED;
-    return 'taken' in attempted
-      ? {
-          outcome: 'accepted',
-          state: stateOf(attempted.taken),
-          ...(attempted.isRecorded && { isRecorded: true }),
-        }
-      : { outcome: 'rejected', error: attempted.refusal };
   }
 
   const findNow = async (id: ClientOrderId, signal: AbortSignal): Promise<BrokerOrderState | null> => {
@@ -193,17 +197,30 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
         return balanceOf(now, decimal(settings.starting_cash), quotes);
       }),
 
-    async place({ record, ...order }, signal) {
+    async place(order, signal) {
       checkOpen(signal);
       await pause(signal);
-      // The latency is a rehearsal: it makes an order slow, not late.
-      const sendBefore = timestamp(millis(order.sendBefore) + settings.latency_ms);
+      const attempted = await taken(notLate(order), signal);
+      if ('refusal' in attempted) return { outcome: 'rejected', error: attempted.refusal };
+      if (!('taken' in attempted)) return UNANSWERED;
       const isLost =
         settings.lose_answer || (order.stop !== undefined && settings.protection === 'lose_answer');
-      const recorded = record && !isLost ? { record } : {};
-      const outcome = await placed({ ...order, ...recorded, sendBefore }, signal);
-      return isLost && outcome.outcome === 'accepted' ? LOST : outcome;
+      return isLost ? LOST : { outcome: 'accepted', state: stateOf(attempted.taken) };
     },
+
+    ...(fillsAtOnce(settings) && {
+      async fill(order, record, signal) {
+        checkOpen(signal);
+        if (order.limit !== undefined || order.trigger !== undefined) return APART;
+        await pause(signal);
+        const attempted = await taken(notLate(order), signal, (filled) =>
+          filled.status === 'filled' ? record(stateOf(filled)) : null,
+        );
+        if ('refusal' in attempted) return { outcome: 'rejected', error: attempted.refusal };
+        if ('isApart' in attempted) return APART;
+        return 'taken' in attempted ? { outcome: 'filled' } : UNANSWERED;
+      },
+    }),
 
     // Its ids are unique in the whole book: whatever else is known of the order, the id decides.
     find: ({ clientOrderId }, signal) => answered(signal, () => findNow(clientOrderId, signal)),
@@ -221,6 +238,14 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
   };
 }
 
+/** Who rehearses a slow broker, or one that does not fill, is to see the order at it. */
+const fillsAtOnce = ({ latency_ms, fill, lose_answer }: PaperSettings): boolean =>
+  latency_ms <= DEFAULT_PAPER_SETTINGS.latency_ms && fill === 'full' && !lose_answer;
+
 /** Committed or not, nobody can say; what broke may name files in its text, which stays inside. */
-const UNANSWERED: PlaceOutcome = { outcome: 'unknown', reason: 'The paper broker did not answer.' };
+const UNANSWERED: FillOutcome & PlaceOutcome = {
+  outcome: 'unknown',
+  reason: 'The paper broker did not answer.',
+};
+const APART: FillOutcome = { outcome: 'apart' };
 const LOST: PlaceOutcome = { outcome: 'unknown', reason: 'The answer of the paper broker was lost.' };

@@ -68,9 +68,9 @@ export function stopCalls(
       prices,
       signal,
     );
-    return 'taken' in taken
-      ? { stop: taken.taken, isAnswered: rules.settings.protection !== 'lose_answer' }
-      : taken;
+    if ('taken' in taken)
+      return { stop: taken.taken, isAnswered: rules.settings.protection !== 'lose_answer' };
+    return 'refusal' in taken ? taken : { isLost: true };
   }
 
   const asked = async (wish: StopWish, signal: AbortSignal): Promise<StopOutcome> =>

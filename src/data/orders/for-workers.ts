@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
+import { hasEnded, type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import { resumed } from '../../domain/protection/resume.ts';
 import { rolls } from '../../domain/signals/symbol.ts';
-import type { Guarding, SaveOptions, WorkerOrders } from '../../worker/orders.ts';
+import type { AboutToSend, Guarding, SaveOptions, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from '../engine/db.ts';
 import { endGivenUp, scheduleCheck } from './fill-checks.ts';
@@ -81,13 +81,26 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     return saved(recorded);
   }
 
+  /** That nobody and nothing keeps a leg from being sent; and where, if that is to be found again. */
+  function maySend({ order, revision }: AboutToSend, token: string): readonly Statement[] {
+    const entry = opened(order);
+    // A close that was sent once is not held back when it is sent again: it may be why the account was halted.
+    const wasClosing = order.legs.some(({ leg, nth }) => leg === 'exit' && nth > 1);
+    const isEntry = entry || (order.intent.operation === 'PLACE_ENTRY_ORDER' && !wasClosing);
+    return [
+      isOwner(order.userId, token),
+      ...(isEntry ? [mayEnter(order, entry ? revision : null)] : []),
+      ...(entry?.instrument && rolls(order.symbol)
+        ? [noteMonth(order, entry.instrument, timestamp(clock.now()))]
+        : []),
+    ];
+  }
+
   const savingUnit = (
     order: Order,
-    token: string,
     { settled, isProtected = false, isSeen = false }: SaveOptions,
     protection: string | null = null,
   ): readonly Statement[] => [
-    isOwner(order.userId, token),
     ...saveOrder(order, protection),
     ...(isProtected || order.exitReason ? knownOf(order) : []),
     ...(settled && openLeg(order)
@@ -136,7 +149,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     async save(order, token, options) {
       const protectedAs = protectedBy(order, options);
       const saving = (protection: string | null) =>
-        commit(order, savingUnit(order, token, options, protection));
+        commit(order, [isOwner(order.userId, token), ...savingUnit(order, options, protection)]);
       const first = await saving(protectedAs?.id ?? null);
       const isKept = first === 'protection';
       if ((isKept ? await saving(null) : first) !== null) {
@@ -146,10 +159,10 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       }
       return marked(await saved(order), isKept ? null : protectedAs);
     },
-    recording(order, token, options) {
+    recording(order, token, options, sent) {
       const protectedAs = protectedBy(order, options);
       return {
-        unit: savingUnit(order, token, options, protectedAs?.id ?? null),
+        unit: [...maySend(sent, token), ...savingUnit(order, options, protectedAs?.id ?? null)],
         async saved(isCertain) {
           if (isCertain) return marked(await saved(order), protectedAs);
           unheard.set(order.id, order);
@@ -169,29 +182,25 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       return failed === null ? saved(order) : 'taken';
     },
     async saveSending(order, token, revision) {
-      const entry = order.legs.find(({ leg, status }) => leg === 'entry' && status === 'sending');
-      const opens = entry !== undefined;
-      // A close that was sent once is not held back when it is sent again: it may be why the account was halted.
-      const wasClosing = order.legs.some(({ leg, nth }) => leg === 'exit' && nth > 1);
-      const isEntry = opens || (order.intent.operation === 'PLACE_ENTRY_ORDER' && !wasClosing);
-      const failed = await commit(order, [
-        isOwner(order.userId, token),
-        ...(isEntry ? [mayEnter(order, opens ? revision : null)] : []),
-        ...saveOrder(order),
-        ...(entry?.instrument && rolls(order.symbol)
-          ? [noteMonth(order, entry.instrument, timestamp(clock.now()))]
-          : []),
-      ]);
+      const failed = await commit(order, [...maySend({ order, revision }, token), ...saveOrder(order)]);
       if (failed === null) return saved(order);
+      if (failed === 'version') {
+        const before = await recordedBefore(order);
+        if (before) return before;
+      }
       if (failed !== 'account') return 'taken';
       const account = await findAccount(db, order.accountId);
       if (!account || account.halted) return 'halted';
       if (!order.simulation && !account.credentialsVerified) return 'unverified';
-      const isChanged = opens && revision !== null && account.revision !== revision;
+      const isChanged = opened(order) && revision !== null && account.revision !== revision;
       return isChanged ? guardingOf(account) : 'halted';
     },
   };
 }
+
+/** The leg by which it is about to open something. */
+const opened = ({ legs }: Order): Leg | undefined =>
+  legs.find(({ leg, status }) => leg === 'entry' && status === 'sending');
 
 /** Where nothing is kept of the account, what protects the order's position is made with it: whoever answers need not read it. */
 const protectedBy = (order: Order, { isProtected = false }: SaveOptions) =>

@@ -36,7 +36,7 @@ export function openPaperLedger(db: Db): PaperLedger {
         unit.push(...stops.orders.map((order) => insertOrder(name, order)));
       }
       const failed = await db.commit(unit);
-      if (failed === null) return recorded ? 'recorded' : 'written';
+      if (failed === null) return 'written';
       if (failed === 'duplicate') return 'duplicate';
       return recorded?.some(({ guard }) => guard === failed) ? 'unrecorded' : 'stale';
     },

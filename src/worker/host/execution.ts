@@ -59,9 +59,9 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
         order,
         await orders.save(traded(order), token, { ...options, isProtected: protecting.has(order.accountId) }),
       ),
-    record(order) {
+    record(order, sent) {
       const options = { settled: true, isProtected: protecting.has(order.accountId) };
-      return orders.recording(traded(order), token, options);
+      return orders.recording(traded(order), token, options, sent);
     },
     async saveSending(order, revision) {
       const saved = mine(order, await orders.saveSending(traded(order), token, revision));

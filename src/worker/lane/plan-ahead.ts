@@ -100,7 +100,7 @@ async function planAhead(
     connections: isProof ? withoutClamping(execution.connections) : execution.connections,
     save: async (order) => order,
     saveSeen: async (order) => order,
-    record: () => null,
+    record: null,
     endEntry: async (order) => withoutEntry(order),
     saveSending: (order) => Promise.reject(new WouldSend(order)),
     want: (order) => Promise.reject(new WouldSend(order)),

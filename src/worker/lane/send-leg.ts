@@ -1,9 +1,8 @@
 // Saves a leg as `sending`, sends it, and tells what became of it. Before that, what would keep the broker from taking it is taken away.
 
 import {
-  type Beside,
   BrokerBusy,
-  type BrokerOrderState,
+  type BrokerOrder,
   BrokerUnavailable,
   type PlaceOutcome,
   unitValueOf,
@@ -27,7 +26,7 @@ import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/
 import { isWorthWaiting } from '../../domain/orders/patience.ts';
 import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
-import type { Guarding, Recording } from '../orders.ts';
+import type { AboutToSend, Guarding, Recording } from '../orders.ts';
 import type { Instruments } from './instruments.ts';
 import type { Protecting } from './protecting.ts';
 import type { Trades } from './trades.ts';
@@ -37,8 +36,8 @@ export interface Sending {
   /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   saveSending(order: Order, revision: number | null): Promise<Order | 'halted' | Guarding>;
-  /** For who fills it at once, and saves its end with that. */
-  record(ended: Order): Recording | null;
+  /** For a broker that fills it at once, and saves with that that it was sent and has ended. null: nothing is filled. */
+  readonly record: ((ended: Order, sent: AboutToSend) => Recording) | null;
   readonly clock: { now(): number };
   readonly counters: Pick<Counters, 'orderSent'>;
   readonly rules: { readonly giveUpMs: number };
@@ -99,29 +98,63 @@ export async function sendLeg(
     credentialsVersion: line.credentialsVersion,
   };
   const goesOn = (to: Order): Sent => ({ order: to, revision, refusals });
+  const countSent = (order: Order) => {
+    if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
+  };
+  const filled = again ? null : await fill();
+  if (filled) return filled;
   const saved = await deps.saveSending(toSend, revision);
   if (saved === 'halted') return goesOn(again ? lost(planned, key) : heldBack(planned));
   // A guard that was set since holds too: the entry is judged anew.
   if ('revision' in saved) return { ...goesOn(planned), revision: saved.revision, guards: saved.guards };
   const order = saved;
-  if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
+  if (hasEnded(order.status)) return { ...goesOn(order), isSaved: true };
+  countSent(order);
   // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
   if (pause() > STALE_MS || isLate(order, now()))
     return goesOn(again ? order : await unsend(deps, order, key));
-  let recording: Recording | null = null;
-  const record = (state: BrokerOrderState): Beside | null => {
-    const filled = recordOutcome(passed(order, 'acked', now()), key, { outcome: 'accepted', state }, now());
-    recording = hasEnded(filled.status) ? deps.record(passed(filled, 'answered', now())) : null;
-    return recording?.unit ?? null;
-  };
   try {
-    const leg = legNamed(order, key);
-    const outcome = await line.place({
-      ...brokerOrder(order, leg, instrument, deps.rules.giveUpMs),
-      record,
+    return await goneOut(order, await line.place(atBroker(order)));
+  } catch (fault) {
+    if (fault instanceof BrokerBusy) return { ...goesOn(await afterRefusal(fault)), refusals: refusals + 1 };
+    // The connector's word that nothing was sent: the leg is as it was before.
+    if (fault instanceof BrokerUnavailable && !again) await unsend(deps, order, key);
+    throw fault;
+  }
+
+  function atBroker(order: Order): BrokerOrder {
+    return brokerOrder(order, legNamed(order, key), instrument, deps.rules.giveUpMs);
+  }
+
+  /** Where the broker's book lies in our own database, all is one unit. null: it is sent as to any other broker. */
+  async function fill(): Promise<Sent | null> {
+    const { record } = deps;
+    if (!record || !line.fill) return null;
+    const recordings: Recording[] = [];
+    const outcome = await line.fill(atBroker(toSend), (state) => {
+      const filled = recordOutcome(
+        passed(toSend, 'acked', now()),
+        key,
+        { outcome: 'accepted', state },
+        now(),
+      );
+      if (!hasEnded(filled.status)) return null;
+      const recording = record(passed(filled, 'answered', now()), { order: toSend, revision });
+      recordings.push(recording);
+      return recording.unit;
     });
-    const recorded = await recordedBy(recording, outcome);
-    if (recorded) return { ...goesOn(recorded), isSaved: true };
+    if (outcome.outcome === 'apart') return null;
+    if (outcome.outcome === 'rejected') {
+      countSent(toSend);
+      return goneOut(toSend, outcome);
+    }
+    const recorded = await recordings.at(-1)?.saved(outcome.outcome === 'filled');
+    if (!recorded) return null;
+    countSent(toSend);
+    return { ...goesOn(recorded), isSaved: true };
+  }
+
+  async function goneOut(order: Order, outcome: PlaceOutcome): Promise<Sent> {
     const acked = passed(order, 'acked', now());
     // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
     if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
@@ -129,11 +162,6 @@ export async function sendLeg(
     if (!isWorthKeeping(after, key)) return goesOn(after);
     // Before anything is waited for: the broker's own id may be all that the order can be found by.
     return goesOn(await deps.save(after, { settled: after.status !== 'executing' }));
-  } catch (fault) {
-    if (fault instanceof BrokerBusy) return { ...goesOn(await afterRefusal(fault)), refusals: refusals + 1 };
-    // The connector's word that nothing was sent: the leg is as it was before.
-    if (fault instanceof BrokerUnavailable && !again) await unsend(deps, order, key);
-    throw fault;
   }
 
   /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
@@ -144,13 +172,6 @@ export async function sendLeg(
     const error = rateLimited(retryAfterMs, order);
     return recordOutcome(order, key, { outcome: 'rejected', error }, now());
   }
-}
-
-/** Its end, where that was saved with its fill. */
-async function recordedBy(recording: Recording | null, outcome: PlaceOutcome): Promise<Order | null> {
-  if (!recording || outcome.outcome === 'rejected') return null;
-  if (outcome.outcome === 'unknown') return recording.saved(false);
-  return outcome.isRecorded ? recording.saved(true) : null;
 }
 
 /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */

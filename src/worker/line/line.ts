@@ -11,6 +11,7 @@ import {
   BrokerUnavailable,
   type Capabilities,
   CredentialsRejected,
+  type FillOutcome,
   type Fitness,
   type Instrument,
   type OpenOrder,
@@ -19,6 +20,7 @@ import {
   type PlaceOutcome,
   type Position,
   type Quote,
+  type RecordFill,
   type SentOrder,
   type SentStop,
   type StandingStop,
@@ -55,6 +57,8 @@ export interface Line {
   /** Missing: the broker has none. */
   candles?(instrument: Instrument, span: CandleSpan): Promise<readonly Candle[]>;
   place(order: BrokerOrder): Promise<PlaceOutcome>;
+  /** Missing: the broker's book is its own. */
+  fill?(order: BrokerOrder, record: RecordFill): Promise<FillOutcome>;
   find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
   openOrders(): Promise<readonly OpenOrder[]>;
   /** Missing: the broker keeps none. */
@@ -191,6 +195,15 @@ export function openLine(
       if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
       return placed.outcome === 'rejected' ? { ...placed, error: said(placed.error) } : placed;
     },
+    ...(broker.fill && {
+      async fill(order, record) {
+        const filled = await send(
+          async (signal): Promise<FillOutcome> =>
+            (await broker.fill?.(order, record, signal)) ?? { outcome: 'apart' },
+        );
+        return filled.outcome === 'rejected' ? { ...filled, error: said(filled.error) } : filled;
+      },
+    }),
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
       const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
