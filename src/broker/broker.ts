@@ -241,11 +241,12 @@ export type PlaceOutcome =
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type FillOutcome =
-  /** With what `record` gave. */
+  /** With what `record` gave last. */
   | { readonly outcome: 'filled' }
-  /** Nothing was done, nor looked up. */
+  /** Nothing was done, whatever the reason: `place` says it. */
   | { readonly outcome: 'apart' }
-  | Exclude<PlaceOutcome, { outcome: 'accepted' }>;
+  /** It was, or will be, or not: with what `record` has given last, and nothing else. */
+  | { readonly outcome: 'unknown'; readonly reason: string };
 
 /** An order of which the broker says by itself that something happened to it, by the names that it has for it. */
 export interface OrderHint {

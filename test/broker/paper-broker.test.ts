@@ -303,6 +303,63 @@ describe('the paper broker', () => {
     assert.equal((await patient(broker).find(order))?.status, 'filled');
   });
 
+  describe('in one unit with what its worker records', () => {
+    const UNIT: readonly object[] = [];
+    const STATED = { status: 'filled', fillQuantity: '1' };
+
+    it('is filled; what cannot be filled whole and at once, or recorded, is not touched', async () => {
+      const id = newAccount();
+      const fill = async (paper: Partial<PaperSettings>, more = {}, unit: typeof UNIT | null = UNIT) => {
+        const broker = await openPaper(desk.deps)(accountOf(id, paper), NO_HURRY);
+        const order = await orderOf(patient(broker), 'buy', 1, 'BTCUSDT', more);
+        const told: unknown[] = [];
+        const outcome = await broker.fill?.(
+          order,
+          ({ status, fillQuantity }) => {
+            told.push({ status, fillQuantity });
+            return unit;
+          },
+          NO_HURRY,
+        );
+        return [outcome?.outcome, ...told];
+      };
+      assert.deepEqual(await fill({}, {}, null), ['apart', STATED]);
+      assert.deepEqual(await fill({ reject: 'market_closed' }), ['apart']);
+      assert.deepEqual(await fill({}, { limit: decimal(1) }), ['apart']);
+      assert.deepEqual(await fill({}, { reduceOnly: true }), ['apart']);
+      for (const paper of [{ fill: 'partial' }, { lose_answer: true }, { latency_ms: 21 }] as const)
+        assert.deepEqual(await fill(paper), [undefined]);
+      assert.deepEqual(await desk.rows(id), []);
+      assert.deepEqual(await fill({}), ['filled', STATED]);
+      assert.equal((await desk.rows(id)).length, 1);
+    });
+
+    it('is decided once: what is to be decided anew after its time is over is recorded by nobody', async () => {
+      const id = newAccount();
+      const over = new AbortController();
+      const { ledger } = desk.deps;
+      let writes = 0;
+      const slow: typeof ledger = {
+        ...ledger,
+        async write() {
+          writes++;
+          over.abort();
+          return 'stale';
+        },
+      };
+      const broker = await openPaper({ ...desk.deps, ledger: slow })(accountOf(id, {}), NO_HURRY);
+      let records = 0;
+      const record = () => {
+        records++;
+        return UNIT;
+      };
+      const order = await orderOf(patient(broker), 'buy', 1);
+      assert.equal((await broker.fill?.(order, record, over.signal))?.outcome, 'unknown');
+      await broker.close();
+      assert.deepEqual([records, writes], [1, 1]);
+    });
+  });
+
   it('tells the fees of all the fills of an order', async () => {
     const id = newAccount();
     const partial = await desk.open(id, { fill: 'partial' });

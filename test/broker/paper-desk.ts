@@ -64,7 +64,7 @@ export async function paperDesk(): Promise<PaperDesk> {
         read: (book) => openPaperLedger(db).read(book),
         find: (book, id) => openPaperLedger(db).find(book, id),
         findStop: (book, id) => openPaperLedger(db).findStop(book, id),
-        write: (book, change) => openPaperLedger(db).write(book, change),
+        write: (...change) => openPaperLedger(db).write(...change),
       },
       clock: { now: () => desk.now },
       wait: async (ms) => {

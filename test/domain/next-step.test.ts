@@ -188,3 +188,24 @@ describe('A position that is told late, beside an order of which nobody knows th
     assert.ok(reads > 5 && looks > 5, `${reads} reads, ${looks} looks`);
   });
 });
+
+test('an exit that waited for what an entry before it brings is not filled at its deadline by what it took first', () => {
+  const late = (more: Partial<Order>) => {
+    const [leg] = order(0, [buy(5, 100)]).legs;
+    assert.ok(leg);
+    const exit = order(0, [], {
+      ...{ status: 'executing', awaitsRest: true, positionBefore: decimal(-5), quantity: decimal(6) },
+      intent: { operation: 'PLACE_EXIT_ORDER', direction: 'short' },
+      legs: [{ ...leg, leg: 'exit', instrument: 'BTCUSDT' }],
+      deadlineAt: timestamp(NOW - 1),
+      ...more,
+    });
+    const step = nextStep(exit, facts({}), RULES);
+    return step.do === 'end' ? step.order : null;
+  };
+  // A worker has died meanwhile: what it waited for has ended, and nobody has looked what is held since then.
+  const ended = late({});
+  assert.deepEqual([ended?.status, ended?.error?.code], ['expired', 'expired']);
+  assert.match(ended?.error?.message ?? '', /What was held before it is closed; .*close what is left/);
+  assert.equal(late({ awaitsRest: false })?.status, 'filled');
+});

@@ -89,6 +89,8 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
         // Refused by what this connection remembers; another may have traded since. Look before saying no.
         continue;
       }
+      // Nobody would hear of what is recorded from now on.
+      if (beside) checkWanted(signal);
       const recorded = beside?.(decision.taken);
       if (recorded === null) {
         remembered = book;

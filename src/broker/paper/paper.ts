@@ -216,9 +216,8 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue)
         const attempted = await taken(notLate(order), signal, (filled) =>
           filled.status === 'filled' ? record(stateOf(filled)) : null,
         );
-        if ('refusal' in attempted) return { outcome: 'rejected', error: attempted.refusal };
-        if ('isApart' in attempted) return APART;
-        return 'taken' in attempted ? { outcome: 'filled' } : UNANSWERED;
+        if ('taken' in attempted) return { outcome: 'filled' };
+        return 'isLost' in attempted ? UNANSWERED : APART;
       },
     }),
 

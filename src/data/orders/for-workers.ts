@@ -184,11 +184,11 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     async saveSending(order, token, revision) {
       const failed = await commit(order, [...maySend({ order, revision }, token), ...saveOrder(order)]);
       if (failed === null) return saved(order);
-      if (failed === 'version') {
+      if (failed !== 'account') {
         const before = await recordedBefore(order);
-        if (before) return before;
+        unheard.delete(order.id);
+        return before ?? 'taken';
       }
-      if (failed !== 'account') return 'taken';
       const account = await findAccount(db, order.accountId);
       if (!account || account.halted) return 'halted';
       if (!order.simulation && !account.credentialsVerified) return 'unverified';

@@ -56,6 +56,7 @@ import {
   nothingHeld,
   nothingToTake,
   otherLogin,
+  restNotLookedFor,
   staysOut,
   stillHeld,
   stillPending,
@@ -255,9 +256,12 @@ function atDeadline(order: Order, facts: Facts): Order {
   if (!isExit(order)) return late(order);
   const awaited = othersToAwait(order, facts);
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
-  // All that it sent is filled, and nobody is known who brings more.
   const isMade = hasTraded(order) && lastCloses(order).every(({ status }) => status === 'filled');
-  return isMade ? made(order, facts.now) : late(order);
+  if (!isMade) return late(order);
+  // Nobody is known who brings more; and nobody has looked what was brought by who is done by now.
+  return order.awaitsRest
+    ? moveTo(order, 'expired', { error: restNotLookedFor(order) })
+    : made(order, facts.now);
 }
 
 /** A leg has been sent, or may have been. */

@@ -237,6 +237,14 @@ export const heldBackByOthers = (
     'and close it when it has ended.',
 });
 
+/** What it waited for has ended, and its deadline came before it was seen what that has brought. */
+export const restNotLookedFor = (order: Order): OrderError => ({
+  code: 'expired',
+  message:
+    `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for another order of yours, and did not come to see what that ` +
+    'has traded. What was held before it is closed; what it has opened stays open: look at the position, and close what is left.',
+});
+
 export const stillPending = (
   order: Order,
   { orderId, leg }: { readonly orderId: string; readonly leg: Leg },

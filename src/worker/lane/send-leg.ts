@@ -4,7 +4,7 @@ import {
   BrokerBusy,
   type BrokerOrder,
   BrokerUnavailable,
-  type PlaceOutcome,
+  type FillOutcome,
   unitValueOf,
 } from '../../broker/broker.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
@@ -13,6 +13,7 @@ import { STALE_MS } from '../../domain/orders/fill.ts';
 import {
   hasEnded,
   isLate,
+  keyOf,
   type Leg,
   type LegKey,
   legOf,
@@ -98,23 +99,30 @@ export async function sendLeg(
     credentialsVersion: line.credentialsVersion,
   };
   const goesOn = (to: Order): Sent => ({ order: to, revision, refusals });
-  const countSent = (order: Order) => {
-    if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
+  const countSent = (sinceMs: number) => {
+    if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(planned), sinceMs);
   };
-  const filled = again ? null : await fill();
+  const filled = await fill();
   if (filled) return filled;
   const saved = await deps.saveSending(toSend, revision);
   if (saved === 'halted') return goesOn(again ? lost(planned, key) : heldBack(planned));
   // A guard that was set since holds too: the entry is judged anew.
   if ('revision' in saved) return { ...goesOn(planned), revision: saved.revision, guards: saved.guards };
   const order = saved;
+  countSent(sinceAccepted(order, now()));
   if (hasEnded(order.status)) return { ...goesOn(order), isSaved: true };
-  countSent(order);
   // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
   if (pause() > STALE_MS || isLate(order, now()))
     return goesOn(again ? order : await unsend(deps, order, key));
   try {
-    return await goneOut(order, await line.place(atBroker(order)));
+    const outcome = await line.place(atBroker(order));
+    const acked = passed(order, 'acked', now());
+    // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
+    if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
+    const after = recordOutcome(acked, key, outcome, now());
+    if (!isWorthKeeping(after, key)) return goesOn(after);
+    // Before anything is waited for: the broker's own id may be all that the order can be found by.
+    return goesOn(await deps.save(after, { settled: after.status !== 'executing' }));
   } catch (fault) {
     if (fault instanceof BrokerBusy) return { ...goesOn(await afterRefusal(fault)), refusals: refusals + 1 };
     // The connector's word that nothing was sent: the leg is as it was before.
@@ -129,9 +137,11 @@ export async function sendLeg(
   /** Where the broker's book lies in our own database, all is one unit. null: it is sent as to any other broker. */
   async function fill(): Promise<Sent | null> {
     const { record } = deps;
-    if (!record || !line.fill) return null;
-    const recordings: Recording[] = [];
-    const outcome = await line.fill(atBroker(toSend), (state) => {
+    if (!record || !line.fill || again || !isLastOf(toSend, key)) return null;
+    const sinceMs = sinceAccepted(toSend, now());
+    let recording: Recording | null = null;
+    const filling = line.fill(atBroker(toSend), (state) => {
+      if (pause() > STALE_MS || isLate(toSend, now())) return null;
       const filled = recordOutcome(
         passed(toSend, 'acked', now()),
         key,
@@ -139,29 +149,14 @@ export async function sendLeg(
         now(),
       );
       if (!hasEnded(filled.status)) return null;
-      const recording = record(passed(filled, 'answered', now()), { order: toSend, revision });
-      recordings.push(recording);
+      recording = record(passed(filled, 'answered', now()), { order: toSend, revision });
       return recording.unit;
     });
-    if (outcome.outcome === 'apart') return null;
-    if (outcome.outcome === 'rejected') {
-      countSent(toSend);
-      return goneOut(toSend, outcome);
-    }
-    const recorded = await recordings.at(-1)?.saved(outcome.outcome === 'filled');
+    const outcome = await filling.catch(apartWhereBusy);
+    const recorded = outcome.outcome === 'apart' ? null : await savedBy(recording, outcome);
     if (!recorded) return null;
-    countSent(toSend);
+    countSent(sinceMs);
     return { ...goesOn(recorded), isSaved: true };
-  }
-
-  async function goneOut(order: Order, outcome: PlaceOutcome): Promise<Sent> {
-    const acked = passed(order, 'acked', now());
-    // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
-    if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
-    const after = recordOutcome(acked, key, outcome, now());
-    if (!isWorthKeeping(after, key)) return goesOn(after);
-    // Before anything is waited for: the broker's own id may be all that the order can be found by.
-    return goesOn(await deps.save(after, { settled: after.status !== 'executing' }));
   }
 
   /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
@@ -173,6 +168,19 @@ export async function sendLeg(
     return recordOutcome(order, key, { outcome: 'rejected', error }, now());
   }
 }
+
+/** Nothing of it is left to be sent after this leg. */
+const isLastOf = ({ legs, awaitsRest }: Order, key: LegKey): boolean =>
+  !awaitsRest && legs.every((leg) => leg.status !== 'planned' || keyOf(leg) === key);
+
+/** It is turned away once more as it is sent, as any other. */
+function apartWhereBusy(fault: unknown): FillOutcome {
+  if (fault instanceof BrokerBusy) return { outcome: 'apart' };
+  throw fault;
+}
+
+const savedBy = async (recording: Recording | null, { outcome }: FillOutcome): Promise<Order | null> =>
+  recording ? recording.saved(outcome === 'filled') : null;
 
 /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */
 function unsend({ save }: Sending, order: Order, key: LegKey): Promise<Order> {

@@ -196,13 +196,11 @@ export function openLine(
       return placed.outcome === 'rejected' ? { ...placed, error: said(placed.error) } : placed;
     },
     ...(broker.fill && {
-      async fill(order, record) {
-        const filled = await send(
+      fill: (order, record) =>
+        send(
           async (signal): Promise<FillOutcome> =>
             (await broker.fill?.(order, record, signal)) ?? { outcome: 'apart' },
-        );
-        return filled.outcome === 'rejected' ? { ...filled, error: said(filled.error) } : filled;
-      },
+        ),
     }),
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
