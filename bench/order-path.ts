@@ -22,8 +22,22 @@ const CONNECTIONS = [1, 16, 64, 256];
 const COUNTED = [1, 64];
 /** Of a signal that comes when it comes there may be so many at once. */
 const MOST_AT_ONCE = 256;
-const FULL = { closedMs: 3_000, firstMs: 8_000, warmMs: 1_000, openMs: 5_000, countedOrders: 600, burstMs: 30_000 };
-const SHORT: typeof FULL = { closedMs: 300, firstMs: 300, warmMs: 200, openMs: 500, countedOrders: 60, burstMs: 4_000 };
+const FULL = {
+  closedMs: 3_000,
+  firstMs: 8_000,
+  warmMs: 1_000,
+  openMs: 5_000,
+  countedOrders: 600,
+  burstMs: 30_000,
+};
+const SHORT: typeof FULL = {
+  closedMs: 300,
+  firstMs: 300,
+  warmMs: 200,
+  openMs: 500,
+  countedOrders: 60,
+  burstMs: 4_000,
+};
 
 const { short } = parseArgs({ options: { short: { type: 'boolean', default: false } } }).values;
 const size = short ? SHORT : FULL;

@@ -121,6 +121,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   const draw = (): Luck => coming.shift() ?? 'well';
   const exchange = modelExchange(ways, draw, () => now);
   let saved = first;
+  let whileSaving = (_saved: Protection): void => {};
   let due = now;
   let last = first;
   let hasFailed = false;
@@ -147,6 +148,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
       assert.ok(compare(after.price, before.price) >= 0, `the stop loosens: ${before.price} ${after.price}`);
     saved = { ...protection, version: protection.version + 1 };
     if (misfortune === 'crash after') throw new Crash();
+    whileSaving(saved);
     return saved;
   };
 
@@ -264,6 +266,10 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     },
     counts(quantity: Decimal) {
       counted = quantity;
+    },
+    /** The database takes its time. */
+    whileSaving(happens: typeof whileSaving) {
+      whileSaving = happens;
     },
     async until(isOver: () => boolean, mostMs: number) {
       const start = now;
@@ -584,6 +590,67 @@ describe('a position that is shown late', () => {
       assert.deepEqual(standing(), [decimal(8)]);
       assert.deepEqual(lived.exchange.breaches, []);
     });
+});
+
+describe('a position that grows while its stop is made smaller', () => {
+  const slowly = {
+    'when the new one was taken': ({ legs }: Protection) =>
+      legs.length === 2 && legs.every(({ brokerRef, isLeaving }) => brokerRef !== null && !isLeaving),
+    'before the old one leaves': ({ legs }: Protection) => legs.some(({ isLeaving }) => isLeaving),
+  };
+  for (const [when, isThen] of Object.entries(slowly))
+    it(`keeps the larger one until one of all that is held stands: ${when}`, async () => {
+      const { lived, standing } = await lessened('replace');
+      const { exchange } = lived;
+      let hasGrown = false;
+      lived.whileSaving((saved) => {
+        if (hasGrown || !isThen(saved)) return;
+        hasGrown = true;
+        lived.later(2_000);
+        exchange.trade(decimal(3));
+      });
+      const { stops } = exchange.line as { stops: NonNullable<typeof exchange.line.stops> };
+      const { remove } = stops;
+      stops.remove = async (stop) => {
+        assert.equal(exchange.held(), decimal(7));
+        await remove(stop);
+        assert.ok(exchange.isCovered(), `${stop.quantity} left, and something is bare`);
+      };
+      await lived.pass();
+      assert.deepEqual(standing(), [decimal(7)]);
+    });
+
+  it('has it amended by what is held then, and not by what was held before the broker was slow', async () => {
+    const { lived, standing } = await lessened('amend');
+    const { exchange } = lived;
+    const { stops } = exchange.line as { stops: NonNullable<typeof exchange.line.stops> };
+    const { standing: shown, move } = stops;
+    stops.standing = async (instrument) => {
+      const answer = await shown(instrument);
+      lived.later(2_000);
+      if (exchange.held() === decimal(4)) exchange.trade(decimal(3));
+      return answer;
+    };
+    const moved: Decimal[] = [];
+    stops.move = async (from, to) => {
+      moved.push(to.quantity);
+      return (await move?.(from, to)) ?? assert.fail('it amends');
+    };
+    await lived.pass();
+    assert.deepEqual([moved, standing()], [[decimal(7)], [decimal(7)]]);
+  });
+
+  async function lessened(moves: Ways['moves']) {
+    const lived = life(
+      { stop: 'sized', moves, reserves: false, names: 'ours', renames: false },
+      wanted(),
+      [],
+    );
+    lived.exchange.trade(decimal(5));
+    await lived.pass();
+    lived.exchange.trade(decimal(-1));
+    return { lived, standing: () => lived.exchange.standing().map(({ quantity }) => quantity) };
+  }
 });
 
 describe('a position of which a close of ours takes a part, and rests', () => {

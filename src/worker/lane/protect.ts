@@ -3,7 +3,16 @@
 // whoever takes over after a crash looks for it first.
 
 import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
-import { type Decimal, larger, negate, sign, smaller, subtract, ZERO } from '../../domain/decimal.ts';
+import {
+  compare,
+  type Decimal,
+  larger,
+  negate,
+  sign,
+  smaller,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import type { Order } from '../../domain/orders/order.ts';
@@ -105,6 +114,9 @@ export interface Kept {
   readonly untilMs: number;
 }
 
+/** What was held so long ago is no reason any more to take a stop away or to lessen it: an entry may have been filled since. */
+const HELD_MS = 500;
+
 /** So many steps are no pass any more: something goes round in a circle, and the next sweep goes on. */
 const MOST_STEPS = 200;
 
@@ -118,6 +130,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let saved = task.protection;
   let current = saved;
   let held: Held | null = null;
+  let heldAt = 0;
   /** As it was shown then, on whichever side. */
   let position = ZERO;
   /** What our own fills made of it when it was read; null: they said nothing. */
@@ -159,6 +172,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     switch (step.do) {
       case 'read the position':
         held = await readHeld();
+        heldAt = clock.now();
         break;
       case 'look at the stops':
         stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
@@ -171,6 +185,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       case 'place':
       case 'move':
+        if (step.do === 'move' && compare(step.leg.quantity, step.from.quantity) < 0 && isOld()) {
+          held = null;
+          break;
+        }
         if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
         current = await send(step);
         lookAgain();
@@ -178,7 +196,12 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         if ((await saving(current)) === 'changed') return kept(saved, 'changed');
         break;
       case 'remove':
-        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+        if (!isLeaving(step.leg) && (await saving(step.protection)) === 'changed')
+          return kept(saved, 'changed');
+        if (isOld()) {
+          held = null;
+          break;
+        }
         asked.add(step.leg.clientOrderId);
         await removeLeg(line, step.leg, at);
         lookAgain();
@@ -313,6 +336,15 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   function onSide(position: Decimal): Decimal {
     const quantity = current.side === 'long' ? position : negate(position);
     return sign(quantity) > 0 ? quantity : ZERO;
+  }
+
+  function isOld(): boolean {
+    return clock.now() - heldAt > HELD_MS;
+  }
+
+  /** And whoever takes over knows. */
+  function isLeaving({ clientOrderId }: ProtectiveLeg): boolean {
+    return saved.legs.some((leg) => leg.clientOrderId === clientOrderId && leg.isLeaving);
   }
 
   /** As it stands with the broker's answer. */
