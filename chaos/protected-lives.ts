@@ -202,9 +202,12 @@ function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
     say(place, { at: row.ended_at, side: null, wants: said === 'wanted', endedAt: row.ended_at });
   }
   const protects = new Map([...words].map(([place, said]) => [place, said.map(({ at }) => at)]));
-  /** What an entry asks for is heard with its first fill: who says otherwise since then means the rest of it, too. */
-  const isOverruled = (place: string, first: number, now: number) =>
-    (protects.get(place) ?? []).some((at) => at > first && at <= now);
+  /**
+   * What an entry asks for is heard with its first fill, and where it adds to what is held, with its order: who says otherwise since then
+   * means the rest of it, too.
+   */
+  const isOverruled = (place: string, heard: number, now: number) =>
+    (protects.get(place) ?? []).some((at) => at > heard && at <= now);
   const filled = new Map<string, { readonly quantity: string; readonly first: number }>();
   for (const { at, account, symbol, side, client_order_id, fill_quantity: quantity } of ledger.fills) {
     const row = entryOf.get(client_order_id.replace(/#\d+$/, ''));
@@ -214,7 +217,8 @@ function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
     filled.set(client_order_id, { quantity, first });
     const place = placeOf({ account, symbol });
     const endedAt = row.ended_at ?? Number.POSITIVE_INFINITY;
-    if (!isOverruled(place, first, at))
+    const isAdding = sign(decimal(row.position_before ?? '0')) === (side === 'buy' ? 1 : -1);
+    if (!isOverruled(place, isAdding ? millis(row.submitted_at) : first, at))
       say(place, { at, side: side === 'buy' ? 'long' : 'short', wants: true, endedAt });
   }
   return words;

@@ -25,7 +25,8 @@ const targetId = (n: number) => `fp${`${n}`.padStart(22, '0')}`;
 
 /** When, in ms after the start, and what happened at the exchange then. */
 type Happening =
-  | readonly [at: number, what: 'entry', quantity: string, price?: string]
+  /** `accepted`: as an order, where it adds to what is held. */
+  | readonly [at: number, what: 'entry', quantity: string, accepted?: number]
   /** It closes so much. */
   | readonly [at: number, what: 'exit' | 'reverse', quantity: string]
   | readonly [at: number, what: 'place' | 'move', stop: number, price: string, quantity?: string | null]
@@ -93,7 +94,11 @@ function evidenceOf(story: Story): ProtectionEvidence {
   for (const [index, each] of happened.entries()) {
     const [at, what] = each;
     if (what === 'entry') {
-      row(`entry ${index}`, at, { wish: wish && JSON.stringify({ own: wish }) });
+      const accepted = each[3] ?? at;
+      row(`entry ${index}`, at, {
+        wish: wish && JSON.stringify({ own: wish }),
+        ...{ submitted_at: timestamp(START + accepted), position_before: `${position}` },
+      });
       legs.push({ order_id: `entry ${index}`, leg: 'entry', client_order_id: `fe${index}` } as LegRow);
       trade(at, `fe${index}`, 'buy', each[2]);
     } else if (what === 'exit' || what === 'reverse') trade(at, `fx${index}`, 'sell', each[2]);
@@ -193,6 +198,8 @@ const OUT: readonly Happening[] = [
   [100_000, 'exit', '2'],
   [100_001, 'end', 1],
 ];
+/** Nobody wants its stop any more. */
+const NONE: readonly Happening[] = [ENTRY, STOP, [5_000, 'protect', 'none'], [5_100, 'remove', 1]];
 const STOPPED: readonly Happening[] = [ENTRY, STOP, [20_000, 'fire', 1]];
 
 describe('the judge of protection lets pass', () => {
@@ -270,7 +277,10 @@ describe('the judge of protection lets pass', () => {
       happened: [ENTRY, STOP, [5_000, 'protect', '95'], [5_100, 'move', 1, '95'], ...OUT],
     },
     'one that nobody wants any more': {
-      happened: [ENTRY, STOP, [5_000, 'protect', 'none'], [5_100, 'remove', 1], [100_000, 'exit', '2']],
+      happened: [...NONE, [100_000, 'exit', '2']],
+    },
+    'one that nobody wanted any more when what it was for was filled': {
+      happened: [...NONE, [6_000, 'entry', '2', 4_000], [100_000, 'exit', '4']],
     },
     'a target that fills': {
       happened: [ENTRY, STOP, [5_000, 'target', 1, '1'], [100_000, 'exit', '1'], [100_001, 'end', 1]],
@@ -294,6 +304,10 @@ describe('the judge of protection finds', () => {
     'a stop that never comes': {
       says: /soon after the fill.*for 100\.0 s/,
       happened: [ENTRY, [100_000, 'exit', '2']],
+    },
+    'an entry after that whose stop never stood': {
+      says: /soon after the fill.*for 94\.0 s/,
+      happened: [...NONE, [6_000, 'entry', '2', 5_500], [100_000, 'exit', '4']],
     },
     'a stop that comes late': {
       says: /soon after the fill/,

@@ -88,6 +88,19 @@ describe('A strategy that stays short with less', () => {
     );
   });
 
+  test('nor what a target has closed of the rest since then: somebody else’s close is followed', () => {
+    const less = { position: decimal(-2), opens: null };
+    const reduced: Order = { ...closed(), positionBefore: decimal(-3) };
+    const one: Order = { ...reduced, intent: { ...reduced.intent, target: less } };
+    const asked = nextStep(one, facts({ position: held(-1) }), RULES);
+    assert.equal(asked.do, 'ask who closed it');
+    const step = nextStep(one, facts({ position: held(-1), closedBy: 'protection' }), RULES);
+    assert.ok(step.do === 'end');
+    assert.deepEqual([step.order.status, step.order.error?.code], ['filled', 'stopped_out']);
+    const followed = nextStep(one, facts({ position: held(-1), closedBy: 'somebody' }), RULES);
+    assert.deepEqual(followed.do === 'send' && followed.leg, 'entry');
+  });
+
   test('nor where protection closes there, and nobody knows how that ended; unless that is forgotten', () => {
     const sentAgo = (ms: number): Facts['others'] => [
       {

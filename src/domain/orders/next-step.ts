@@ -15,7 +15,7 @@
 // An entry may be given up early. An exit ends by its fill, by the broker's final word, by proof that nothing is held, or by its
 // deadline. The driver in worker/lane/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
+import { type Decimal, isWhole, sign, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
@@ -171,9 +171,15 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
     : refuse(order, undecided(order, doubt));
 }
 
-/** It opens what its strategy says that it holds already. What it has closed itself is not all that is gone. */
+/** It opens what its strategy says that it holds already: all of it, or what is gone since it has closed what was too much. */
 const reopens = (planned: Order, next: Leg): boolean =>
-  next.leg === 'entry' && planned.notes.staysIn === true && positionAfter(planned) === ZERO;
+  next.leg === 'entry' &&
+  planned.notes.staysIn === true &&
+  (positionAfter(planned) === ZERO || hasReduced(planned, next));
+
+/** Since its own close nothing was missing. */
+const hasReduced = ({ legs }: Order, { side }: Leg): boolean =>
+  legs.some((leg) => leg.leg === 'exit' && leg.side !== side && sign(leg.fillQuantity ?? ZERO) > 0);
 
 /** Who has seen it need not ask: what a look has told of another order is saved later, and by somebody else. */
 const closedBy = (facts: Facts): Facts['closedBy'] =>
