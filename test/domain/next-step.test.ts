@@ -99,6 +99,22 @@ describe('A strategy that stays short with less', () => {
     assert.deepEqual([step.order.status, step.order.error?.code], ['filled', 'stopped_out']);
     const followed = nextStep(one, facts({ position: held(-1), closedBy: 'somebody' }), RULES);
     assert.deepEqual(followed.do === 'send' && followed.leg, 'entry');
+    // Of an earlier entry nobody knows the end: what it brings is to be closed yet.
+    const unknown: Facts['others'] = [
+      {
+        orderId: 'other' as OrderId,
+        leg: { ...legOfThree('entry', 'unknown', timestamp(NOW - 60_000)), instrument: 'BTCUSDT' },
+      },
+    ];
+    const waiting = nextStep(
+      one,
+      facts({
+        ...{ position: held(-1), closedBy: 'protection', others: unknown },
+        othersWatch: { ms: 60_000, looks: 9 },
+      }),
+      RULES,
+    );
+    assert.equal(waiting.do, 'look at others');
   });
 
   test('nor where protection closes there, and nobody knows how that ended; unless that is forgotten', () => {
@@ -221,4 +237,43 @@ test('an exit that waited for what an entry before it brings is not filled at it
   assert.deepEqual([ended?.status, ended?.error?.code], ['expired', 'expired']);
   assert.match(ended?.error?.message ?? '', /What was held before it is closed; .*close what is left/);
   assert.equal(late({ awaitsRest: false })?.status, 'filled');
+});
+
+describe('An order towards a target whose close the broker does not let go', () => {
+  const closing = (status: 'cancelled' | 'failed', fillQuantity: number, operation: 'exit' | 'entry') => {
+    const [leg] = order(0, [buy(2, 100)]).legs;
+    assert.ok(leg);
+    return order(0, [], {
+      ...{ status: 'executing', positionBefore: decimal(-5) },
+      intent: {
+        ...(operation === 'exit'
+          ? { operation: 'PLACE_EXIT_ORDER', direction: 'short' }
+          : { operation: 'PLACE_ENTRY_ORDER', side: 'sell' }),
+        target: { position: decimal(-3), opens: null },
+      },
+      legs: [
+        {
+          ...leg,
+          ...{ leg: 'exit', instrument: 'BTCUSDT', status, fillQuantity: decimal(fillQuantity) },
+        },
+      ],
+    });
+  };
+
+  for (const [what, status, filled] of [
+    ['was cancelled', 'cancelled', 0],
+    ['was cancelled after a part of it', 'cancelled', 1],
+    ['has failed', 'failed', 0],
+  ] as const)
+    for (const operation of ['exit', 'entry'] as const)
+      test(`opens nothing beside what is too much: an ${operation} whose close ${what}`, () => {
+        const step = nextStep(
+          closing(status, filled, operation),
+          facts({ position: held(filled - 5) }),
+          RULES,
+        );
+        assert.ok(step.do === 'end', step.do);
+        assert.equal(step.order.status, status);
+        assert.ok(step.order.legs.every(({ leg }) => leg === 'exit'));
+      });
 });

@@ -234,10 +234,14 @@ describe('a bad day', () => {
     await world.db.commit([
       sql`update order_history set source = 'protection' where order_id = ${body.order_id}`,
     ]);
+    const filledAt = millis(close.filledAt);
     const entry: Order = { ...close, intent: { operation: 'PLACE_ENTRY_ORDER', side: 'buy' } };
-    const acceptedAt = (ms: number) => ({ ...entry, submittedAt: timestamp(ms) });
-    assert.equal(await closedBy(world.db, acceptedAt(millis(close.filledAt))), 'protection');
-    assert.equal(await closedBy(world.db, acceptedAt(millis(close.filledAt) + 1)), 'somebody');
+    const asked = (order: Order, ms: number) => closedBy(world.db, { ...order, submittedAt: timestamp(ms) });
+    assert.equal(await asked(entry, filledAt), 'protection');
+    assert.equal(await asked(entry, filledAt + 1), 'somebody');
+    const exit: Order = { ...close, intent: { operation: 'PLACE_EXIT_ORDER', direction: 'long' } };
+    assert.equal(await asked(exit, filledAt + 1), 'somebody', 'it has traded itself since');
+    assert.equal(await asked({ ...exit, legs: [] }, filledAt + 1), 'protection');
   });
 
   test('a protective close of long ago, of which nobody knows the end, keeps nobody out who has been flat and came in again since', async (t) => {

@@ -620,25 +620,34 @@ describe('a position that grows while its stop is made smaller', () => {
       assert.deepEqual(standing(), [decimal(7)]);
     });
 
-  it('has it amended by what is held then, and not by what was held before the broker was slow', async () => {
-    const { lived, standing } = await lessened('amend');
-    const { exchange } = lived;
-    const { stops } = exchange.line as { stops: NonNullable<typeof exchange.line.stops> };
-    const { standing: shown, move } = stops;
-    stops.standing = async (instrument) => {
-      const answer = await shown(instrument);
-      lived.later(2_000);
-      if (exchange.held() === decimal(4)) exchange.trade(decimal(3));
-      return answer;
-    };
-    const moved: Decimal[] = [];
-    stops.move = async (from, to) => {
-      moved.push(to.quantity);
-      return (await move?.(from, to)) ?? assert.fail('it amends');
-    };
-    await lived.pass();
-    assert.deepEqual([moved, standing()], [[decimal(7)], [decimal(7)]]);
-  });
+  const slow = {
+    'the broker was slow': { asked: 2_000, saved: 0 },
+    'it was saved': { asked: 0, saved: 2_000 },
+  };
+  for (const [when, ms] of Object.entries(slow))
+    it(`has it amended by what is held then, and not by what was held before ${when}`, async () => {
+      const { lived, standing } = await lessened('amend');
+      const { exchange } = lived;
+      const grows = (takes: number) => {
+        lived.later(takes);
+        if (takes > 0 && exchange.held() === decimal(4)) exchange.trade(decimal(3));
+      };
+      const { stops } = exchange.line as { stops: NonNullable<typeof exchange.line.stops> };
+      const { standing: shown, move } = stops;
+      stops.standing = async (instrument) => {
+        const answer = await shown(instrument);
+        grows(ms.asked);
+        return answer;
+      };
+      lived.whileSaving(() => grows(ms.saved));
+      const moved: Decimal[] = [];
+      stops.move = async (from, to) => {
+        moved.push(to.quantity);
+        return (await move?.(from, to)) ?? assert.fail('it amends');
+      };
+      await lived.pass();
+      assert.deepEqual([moved, standing()], [[decimal(7)], [decimal(7)]]);
+    });
 
   async function lessened(moves: Ways['moves']) {
     const lived = life(
@@ -651,6 +660,29 @@ describe('a position that grows while its stop is made smaller', () => {
     lived.exchange.trade(decimal(-1));
     return { lived, standing: () => lived.exchange.standing().map(({ quantity }) => quantity) };
   }
+});
+
+describe('a position that shrinks bit by bit while its stop is replaced', () => {
+  it('has two stops at most, however slow everybody is', async () => {
+    const ways = { stop: 'sized', moves: 'replace', reserves: false, names: 'ours', renames: false } as const;
+    const lived = life(ways, wanted(), []);
+    const { exchange } = lived;
+    exchange.trade(decimal(30));
+    await lived.pass();
+    let most = 0;
+    lived.whileSaving(() => {
+      lived.later(600);
+      if (compare(exchange.held(), decimal(9)) > 0) exchange.trade(decimal(-1));
+      most = Math.max(most, exchange.standing().length);
+    });
+    exchange.trade(decimal(-1));
+    for (let passes = 0; passes < 3; passes++) await lived.pass();
+    assert.equal(most, 2);
+    assert.deepEqual(
+      exchange.standing().map(({ quantity }) => quantity),
+      [exchange.held()],
+    );
+  });
 });
 
 describe('a position of which a close of ours takes a part, and rests', () => {

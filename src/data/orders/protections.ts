@@ -12,7 +12,7 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
-import { type Direction, hasEnded, type Leg, type Order } from '../../domain/orders/order.ts';
+import { type Direction, hasEnded, hasTraded, type Leg, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { fillOf } from '../../domain/orders/result.ts';
 import { opensAnew } from '../../domain/protection/adopt.ts';
@@ -231,19 +231,20 @@ const strategyOf = ({
   simulation,
 });
 
-type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
+type Closed = Pick<
+  Order,
+  'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt' | 'legs'
+>;
 
 /** No order lives so long. */
 const LIFE_MS = 86_400_000;
 
-/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
-export async function closedBy(
-  db: Reads,
-  { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
-): Promise<'protection' | 'somebody'> {
+/** Who traded last in the symbol, by our own record; of an order that opens, or has traded itself, since it was accepted. */
+export async function closedBy(db: Reads, order: Closed): Promise<'protection' | 'somebody'> {
+  const { userId, accountId, simulation, symbol, intent, submittedAt } = order;
   const earliest = timestamp(millis(submittedAt) - LIFE_MS);
   const since =
-    intent.operation === 'PLACE_ENTRY_ORDER'
+    intent.operation === 'PLACE_ENTRY_ORDER' || hasTraded(order)
       ? sql`and submitted_at >= ${earliest} and (submitted_at >= ${submittedAt} or filled_at >= ${submittedAt})`
       : sql``;
   const row = await db.get<{ source: string }>(

@@ -157,9 +157,15 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  // What contradicts it, or is too much for it, the broker does not let go: nothing is opened beside that.
+  const isInTheWay = (leg: Leg) => leg.leg === 'exit' && isUnsent(leg) && kept.includes(leg.instrument);
+  if (next.leg === 'entry' && all.legs.some(isInTheWay)) return end(refusedFor(all, held));
   const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : closedBy(facts));
   if (reopening === null) return { do: 'ask who closed it' };
-  if (reopening === 'protection') return end(staysOut(order, facts.now));
+  if (reopening === 'protection') {
+    const awaited = planned.awaitsRest ? othersToAwait(planned, facts) : undefined;
+    return awaited ? lookAtOthersAgain(facts, rules) : end(staysOut(order, facts.now));
+  }
   if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
     return refuse(order, facts.wrong);
   // What is held is whole: only a part of it may not be.
@@ -177,7 +183,7 @@ const reopens = (planned: Order, next: Leg): boolean =>
   planned.notes.staysIn === true &&
   (positionAfter(planned) === ZERO || hasReduced(planned, next));
 
-/** Since its own close nothing was missing. */
+/** Right after its own close nothing was missing: what is missing now somebody has closed since. */
 const hasReduced = ({ legs }: Order, { side }: Leg): boolean =>
   legs.some((leg) => leg.leg === 'exit' && leg.side !== side && sign(leg.fillQuantity ?? ZERO) > 0);
 

@@ -347,8 +347,8 @@ export const isOurs = (id: string): boolean => /^f[a-z][0-9a-z]{22}$/.test(id);
 export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
 
 /** Something of the order was filled. */
-export const hasTraded = (order: Order): boolean =>
-  order.legs.some(
+export const hasTraded = ({ legs }: Pick<Order, 'legs'>): boolean =>
+  legs.some(
     ({ status, fillQuantity }) => status === 'filled' || (fillQuantity !== null && fillQuantity !== '0'),
   );
 

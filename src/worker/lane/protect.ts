@@ -114,7 +114,7 @@ export interface Kept {
   readonly untilMs: number;
 }
 
-/** What was held so long ago is no reason any more to take a stop away or to lessen it: an entry may have been filled since. */
+/** What the broker told so long ago is no reason any more to take a stop away or to lessen it: an entry may have been filled since. */
 const HELD_MS = 500;
 
 /** So many steps are no pass any more: something goes round in a circle, and the next sweep goes on. */
@@ -130,6 +130,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let saved = task.protection;
   let current = saved;
   let held: Held | null = null;
+  /** When the broker told so. */
   let heldAt = 0;
   /** As it was shown then, on whichever side. */
   let position = ZERO;
@@ -172,7 +173,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     switch (step.do) {
       case 'read the position':
         held = await readHeld();
-        heldAt = clock.now();
         break;
       case 'look at the stops':
         stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
@@ -185,23 +185,19 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       case 'place':
       case 'move':
-        if (step.do === 'move' && compare(step.leg.quantity, step.from.quantity) < 0 && isOld()) {
-          held = null;
+        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+        if (step.do === 'move' && isLess(step) && (await hasGrown())) {
+          current = unsent(current, step.leg);
           break;
         }
-        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
         current = await send(step);
         lookAgain();
         // The broker's own name of it may be all that it is known by, and how often it was refused decides what is done.
         if ((await saving(current)) === 'changed') return kept(saved, 'changed');
         break;
       case 'remove':
-        if (!isLeaving(step.leg) && (await saving(step.protection)) === 'changed')
-          return kept(saved, 'changed');
-        if (isOld()) {
-          held = null;
-          break;
-        }
+        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+        if (await hasGrown()) break;
         asked.add(step.leg.clientOrderId);
         await removeLeg(line, step.leg, at);
         lookAgain();
@@ -318,6 +314,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
 
   async function readHeld(): Promise<Held> {
     position = await line.position(instrument);
+    heldAt = clock.now();
     const shown = onSide(position);
     const expected = ourCount();
     ours = expected;
@@ -338,13 +335,15 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     return sign(quantity) > 0 ? quantity : ZERO;
   }
 
-  function isOld(): boolean {
-    return clock.now() - heldAt > HELD_MS;
-  }
-
-  /** And whoever takes over knows. */
-  function isLeaving({ clientOrderId }: ProtectiveLeg): boolean {
-    return saved.legs.some((leg) => leg.clientOrderId === clientOrderId && leg.isLeaving);
+  /**
+   * Since it was read, where that is a while ago: what takes a stop away, or lessens it, was decided on less. What has become less loses
+   * nothing by that.
+   */
+  async function hasGrown(): Promise<boolean> {
+    if (held === null || clock.now() - heldAt <= HELD_MS) return false;
+    const before = held;
+    held = await readHeld();
+    return compare(held.quantity, before.quantity) > 0 || compare(held.most, before.most) > 0;
   }
 
   /** As it stands with the broker's answer. */
@@ -392,6 +391,9 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       : refused(current, leg, outcome.error.message, clock.now(), rules);
   }
 }
+
+const isLess = ({ leg, from }: Extract<Step, { do: 'move' }>): boolean =>
+  compare(leg.quantity, from.quantity) < 0;
 
 const UNSEEN = { seenAt: null, heldAt: null, dueAt: null };
 
