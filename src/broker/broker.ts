@@ -51,7 +51,6 @@ export interface Position {
   readonly reason: string | null;
 }
 
-/** Of a position that our orders can close. */
 export const TRADABLE = { tradable: true, reason: null } as const;
 
 export interface Balance {
@@ -209,7 +208,6 @@ export interface SentOrder {
   readonly isConditional?: boolean;
 }
 
-/** Which order is to end. */
 export type CancelQuery = Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'> &
   Pick<SentOrder, 'isConditional'>;
 
@@ -241,7 +239,6 @@ export type PlaceOutcome =
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type FillOutcome =
-  /** With what `record` gave last. */
   | { readonly outcome: 'filled' }
   /** Nothing was done, whatever the reason: `place` says it. */
   | { readonly outcome: 'apart' }

@@ -20,6 +20,7 @@ import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
 import { STALE_MS } from './fill.ts';
+import { AT_ONCE, afterRefusals, isUnsent, keptByBroker, refusedFor } from './let-go.ts';
 import {
   hasEnded,
   hasTraded,
@@ -46,7 +47,6 @@ import {
 } from './other-legs.ts';
 import {
   closeUnfilled,
-  endedByBroker,
   heldBackByOthers,
   isDoubtful,
   late,
@@ -58,7 +58,6 @@ import {
   otherLogin,
   restNotLookedFor,
   staysOut,
-  stillHeld,
   stillPending,
   stopped,
   stoppedOut,
@@ -67,9 +66,9 @@ import {
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
+import { isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, onWhatStands, plan } from './planning.ts';
-import { type Holding, heldInAll, heldOn, positionAfter, shortOfTarget } from './position.ts';
+import { heldInAll, heldOn, positionAfter, shortOfTarget } from './position.ts';
 import { mayRest } from './priced.ts';
 import { sizedBy } from './sized-order.ts';
 import { end, type Facts, type Rules, refuse, type Step } from './step.ts';
@@ -191,52 +190,9 @@ const hasReduced = ({ legs }: Order, { side }: Leg): boolean =>
 const closedBy = (facts: Facts): Facts['closedBy'] =>
   protectiveFilled(facts) ? 'protection' : facts.closedBy;
 
-const AT_ONCE = { afterMs: 0, rests: false } as const;
-
 /** Who closes asks for whatever is held, whatever the quantity. */
 const amountOf = (order: Order): Decimal =>
   order.intent.target?.position ?? (order.intent.operation === 'CLOSE_POSITION' ? ZERO : unitsOf(order));
-
-const isUnsent = ({ status }: Leg): boolean => status === 'planned';
-
-const refusals = ({ legs }: Order, instrument: string | null): readonly Leg[] =>
-  legs.filter((leg) => leg.leg === 'exit' && leg.instrument === instrument && leg.status === 'rejected');
-
-/**
- * Instruments of which the broker has said its last word: it ended the close, or refuses it again and again. "Nothing to close",
- * while a position is shown, is its last word only when that may no longer lag behind somebody else's trade.
- */
-function keptByBroker(order: Order, { now }: Facts, { lagMs }: Rules): (string | null)[] {
-  const isKept = ({ leg, status, instrument }: Leg) => {
-    if (leg !== 'exit') return false;
-    if (status === 'cancelled' || status === 'failed') return true;
-    const [first, ...more] = refusals(order, instrument);
-    return more.length > 1 && first?.sentAt != null && now - millis(first.sentAt) > lagMs;
-  };
-  return order.legs.filter(isKept).map(({ instrument }) => instrument);
-}
-
-/** What is held and the broker does not let go. */
-function refusedFor(order: Order, held: readonly Holding[]): Order {
-  const asked = { ...order, legs: order.legs.filter((leg) => !isUnsent(leg)) };
-  const last = asked.legs.findLast(({ leg }) => leg === 'exit');
-  const isEnded = last?.status === 'cancelled' || last?.status === 'failed';
-  if (isEnded && last) return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
-  const { exitError } = order;
-  return stopped(
-    asked,
-    'rejected',
-    exitError && !isDoubtful(exitError) ? exitError : stillHeld(order, heldInAll(held)),
-  );
-}
-
-/** A close that was refused is not sent again in the same moment. */
-function afterRefusals(order: Order): { readonly afterMs: number; readonly rests: boolean } {
-  const last = order.legs.findLast((leg) => !isUnsent(leg));
-  if (last?.leg !== 'exit' || last.status !== 'rejected') return AT_ONCE;
-  const times = refusals(order, last.instrument).length;
-  return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
-}
 
 /** Nothing is to be traded now, and what is held is proven. */
 function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {

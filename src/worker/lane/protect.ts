@@ -186,7 +186,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       case 'place':
       case 'move':
         if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
-        if (step.do === 'move' && isLess(step) && (await hasGrown())) {
+        if (step.do === 'move' && compare(step.leg.quantity, step.from.quantity) < 0 && (await hasGrown())) {
           current = unsent(current, step.leg);
           break;
         }
@@ -391,9 +391,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       : refused(current, leg, outcome.error.message, clock.now(), rules);
   }
 }
-
-const isLess = ({ leg, from }: Extract<Step, { do: 'move' }>): boolean =>
-  compare(leg.quantity, from.quantity) < 0;
 
 const UNSEEN = { seenAt: null, heldAt: null, dueAt: null };
 
