@@ -188,10 +188,9 @@ function targetsOf({ orders }: ExchangeLedger, account: string, symbol: string):
 /** Every fill of an order that asks for a stop, and every `protect` that was taken. By account and symbol. */
 function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
+  const entries = records.legs.filter(({ leg }) => leg === 'entry');
   const entryOf = new Map(
-    records.legs
-      .filter(({ leg }) => leg === 'entry')
-      .map((leg) => [leg.client_order_id, orderOf.get(leg.order_id)]),
+    entries.map((leg) => [leg.client_order_id, { row: orderOf.get(leg.order_id), sentAt: leg.sent_at }]),
   );
   const words = new Map<string, Word[]>();
   const say = (place: string, word: Word) => words.set(place, [...(words.get(place) ?? []), word]);
@@ -203,14 +202,14 @@ function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
   }
   const protects = new Map([...words].map(([place, said]) => [place, said.map(({ at }) => at)]));
   /**
-   * What an entry asks for is heard with its first fill, and where it adds to what is held, with its order: who says otherwise since then
+   * What an entry asks for is heard with its first fill, and where it adds to what is held, when it is sent: who says otherwise since then
    * means the rest of it, too.
    */
   const isOverruled = (place: string, heard: number, now: number) =>
     (protects.get(place) ?? []).some((at) => at > heard && at <= now);
   const filled = new Map<string, { readonly quantity: string; readonly first: number }>();
   for (const { at, account, symbol, side, client_order_id, fill_quantity: quantity } of ledger.fills) {
-    const row = entryOf.get(client_order_id.replace(/#\d+$/, ''));
+    const { row, sentAt = null } = entryOf.get(client_order_id.replace(/#\d+$/, '')) ?? {};
     const known = filled.get(client_order_id);
     if (!row || stopIn(row) !== 'wanted' || known?.quantity === quantity) continue;
     const { first } = known ?? { first: at };
@@ -218,7 +217,7 @@ function wordsOf({ ledger, records }: LivesEvidence): Map<string, Word[]> {
     const place = placeOf({ account, symbol });
     const endedAt = row.ended_at ?? Number.POSITIVE_INFINITY;
     const isAdding = sign(decimal(row.position_before ?? '0')) === (side === 'buy' ? 1 : -1);
-    if (!isOverruled(place, isAdding ? millis(row.submitted_at) : first, at))
+    if (!isOverruled(place, isAdding && sentAt !== null ? millis(sentAt) : first, at))
       say(place, { at, side: side === 'buy' ? 'long' : 'short', wants: true, endedAt });
   }
   return words;

@@ -103,6 +103,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       lookEveryMs: timings.reversalPollMs,
       giveUpMs: giveUpMs(config),
       lagMs: timings.positionLagMs,
+      openWithinMs: timings.entryDeadlineMs,
     },
     gates: createGates(),
     rates: createRates(),

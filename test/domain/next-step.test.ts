@@ -6,54 +6,10 @@ import { decimal } from '../../src/domain/decimal.ts';
 import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import { nextStep } from '../../src/domain/orders/next-step.ts';
 import { NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
-import { type Facts, type Rules, type Step, UNWATCHED } from '../../src/domain/orders/step.ts';
+import type { Facts, Step } from '../../src/domain/orders/step.ts';
+import { facts, held, NOW, RULES } from './deciding.ts';
 import { legOfThree } from './legs.ts';
-import { buy, order, START } from './traded.ts';
-
-const RULES: Rules = {
-  fillWaitMs: 1_000,
-  settleMs: 2_000,
-  closeWaitMs: 5_000,
-  lookEveryMs: 500,
-  giveUpMs: 5_000,
-  lagMs: 10_000,
-};
-const NOW = START + 10_000;
-
-const facts = (more: Partial<Facts>): Facts => ({
-  now: NOW,
-  able: { refusesDuplicateIds: true, reduceOnly: true, fractionalQuantities: true },
-  instrument: 'BTCUSDT',
-  isSameLogin: true,
-  others: [],
-  othersWatch: UNWATCHED,
-  position: null,
-  positionWatch: UNWATCHED,
-  mayReverse: false,
-  guards: 'none',
-  busyMs: 0,
-  refusals: 0,
-  watch: UNWATCHED,
-  isMissing: false,
-  market: null,
-  wrong: null,
-  wrongPrice: null,
-  isCleared: false,
-  closedBy: null,
-  isBelieved: true,
-  ...more,
-});
-
-const held = (quantity: number, expected: number | null = null): Facts['position'] => ({
-  held: [
-    {
-      instrument: 'BTCUSDT',
-      quantity: decimal(quantity),
-      expected: expected === null ? null : decimal(expected),
-    },
-  ],
-  readAt: NOW,
-});
+import { buy, order } from './traded.ts';
 
 describe('A strategy that stays short with less', () => {
   // It stood at -2, and says -1.

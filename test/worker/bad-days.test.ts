@@ -491,7 +491,7 @@ describe('A close on a bad day', () => {
       forgetMonth() {},
       rules: {
         ...{ fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500 },
-        ...{ giveUpMs: 30_000, lagMs: 30_000 },
+        ...{ giveUpMs: 30_000, lagMs: 30_000, openWithinMs: 60_000 },
       },
     };
     const trades = openTrades({ now: Date.now, lagMs: 30_000 });

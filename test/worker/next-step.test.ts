@@ -84,7 +84,7 @@ const INSTRUMENT: Instrument = {
 };
 const RULES = {
   ...{ fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500 },
-  ...{ giveUpMs: 30_000, lagMs: 30_000 },
+  ...{ giveUpMs: 30_000, lagMs: 30_000, openWithinMs: 60_000 },
 };
 
 const ABLE = { findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true, ...NO_STOPS };

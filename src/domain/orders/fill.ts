@@ -55,8 +55,20 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     return followingAll({ ...seen, exitError: error }, now);
   if (leg !== mainLeg(order)) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
-  return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
+  return moveTo(seen, status, { error: error ?? leftOpen(order) ?? shortOfTarget(order), filledAt });
 }
+
+/** Its worker had waited for more until its deadline, and left to us what was at the broker by then. */
+const leftOpen = (order: Order): OrderError | null =>
+  order.awaitsRest && order.status !== 'executing' ? restNotLookedFor(order) : null;
+
+/** What it waited for has ended, and its deadline came before it was seen what that has brought. */
+export const restNotLookedFor = (order: Order): OrderError => ({
+  code: 'expired',
+  message:
+    `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for another order of yours, and did not come to see what that ` +
+    'has traded. What was held before it is closed; what it has opened stays open: look at the position, and close what is left.',
+});
 
 /** A position may lag behind the last part as behind any other fill. */
 const tradedMore = (order: Order, leg: Leg | undefined, state: BrokerOrderState, now: number): Order =>
@@ -89,11 +101,23 @@ const isOfMonths = ({ legs }: Order): boolean =>
 function followingAll(order: Order, now: number): Order {
   if (hasEnded(order.status) || openLeg(order)) return order;
   const kept = lastCloses(order).find(({ status }) => status !== 'filled');
-  if (!kept) return moveTo(order, 'filled', { error: shortOfTarget(order), filledAt: timestamp(now) });
+  if (!kept)
+    return moveTo(order, 'filled', {
+      error: leftOpen(order) ?? shortOfTarget(order),
+      filledAt: timestamp(now),
+    });
   const status = kept.status === 'cancelled' ? 'cancelled' : 'failed';
-  const error = order.exitError ?? errorOf({ status, reason: null });
-  return moveTo(order, status, { error });
+  const error = kept.sentAt === null ? notSent(order, kept) : order.exitError;
+  return moveTo(order, status, { error: error ?? errorOf({ status, reason: null }) });
 }
+
+/** Of a symbol that rolls, a month that was not closed before the deadline. */
+const notSent = ({ deadlineAt }: Order, { instrument, side, quantity }: Leg): OrderError => ({
+  code: 'expired',
+  message:
+    `The close of ${instrument} (${side} ${quantity}) was not sent before the deadline, ${deadlineAt}: that month stays open. ` +
+    'Look at the position, and close what is left.',
+});
 
 /** Of a symbol that rolls: a close in another month, which decides too whether all is closed. */
 const isElsewhere = ({ leg, instrument, status }: Leg, than: Leg): boolean =>

@@ -1,5 +1,6 @@
 // A close that the broker refuses, or ends itself: when that is its last word, and what becomes of the order then.
 
+import { compare, subtract, ZERO } from '../decimal.ts';
 import { millis } from '../ids.ts';
 import { type Leg, moveTo, type Order } from './order.ts';
 import { endedByBroker, isDoubtful, stillHeld, stopped } from './outcome.ts';
@@ -11,21 +12,34 @@ export const AT_ONCE = { afterMs: 0, rests: false } as const;
 
 export const isUnsent = ({ status }: Leg): boolean => status === 'planned';
 
-const refusals = ({ legs }: Order, instrument: string | null): readonly Leg[] =>
-  legs.filter((leg) => leg.leg === 'exit' && leg.instrument === instrument && leg.status === 'rejected');
+type Close = Pick<Leg, 'instrument' | 'side'>;
+
+const isLike = (leg: Leg, { instrument, side }: Close): boolean =>
+  leg.leg === 'exit' && leg.instrument === instrument && leg.side === side;
+
+const refusals = ({ legs }: Order, close: Close): readonly Leg[] =>
+  legs.filter((leg) => isLike(leg, close) && leg.status === 'rejected');
 
 /**
- * Instruments of which the broker has said its last word: it ended the close, or refuses it again and again. "Nothing to close",
- * while a position is shown, is its last word only when that may no longer lag behind somebody else's trade.
+ * Instruments of which the broker has said its last word on what is still to be closed there: it ended the close, or refuses it again and
+ * again. What has come since to what an ended close had left is another matter. "Nothing to close", while a position is shown, is its last
+ * word only when that may no longer lag behind somebody else's trade.
  */
-export function keptByBroker(order: Order, { now }: Facts, { lagMs }: Rules): (string | null)[] {
-  const isKept = ({ leg, status, instrument }: Leg) => {
-    if (leg !== 'exit') return false;
-    if (status === 'cancelled' || status === 'failed') return true;
-    const [first, ...more] = refusals(order, instrument);
+export function keptByBroker(
+  planned: Pick<Order, 'legs'>,
+  order: Order,
+  { now }: Facts,
+  { lagMs }: Rules,
+): (string | null)[] {
+  const isKept = (close: Leg) => {
+    const last = order.legs.findLast((leg) => isLike(leg, close) && !isUnsent(leg));
+    if (last?.status === 'cancelled' || last?.status === 'failed')
+      return compare(close.quantity, subtract(last.quantity, last.fillQuantity ?? ZERO)) <= 0;
+    const [first, ...more] = refusals(order, close);
     return more.length > 1 && first?.sentAt != null && now - millis(first.sentAt) > lagMs;
   };
-  return order.legs.filter(isKept).map(({ instrument }) => instrument);
+  const closes = planned.legs.filter((leg) => leg.leg === 'exit' && isUnsent(leg));
+  return closes.filter(isKept).map(({ instrument }) => instrument);
 }
 
 /** What is held and the broker does not let go. */
@@ -46,6 +60,6 @@ export function refusedFor(order: Order, held: readonly Holding[]): Order {
 export function afterRefusals(order: Order): { readonly afterMs: number; readonly rests: boolean } {
   const last = order.legs.findLast((leg) => !isUnsent(leg));
   if (last?.leg !== 'exit' || last.status !== 'rejected') return AT_ONCE;
-  const times = refusals(order, last.instrument).length;
+  const times = refusals(order, last).length;
   return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
 }

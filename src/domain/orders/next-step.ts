@@ -15,11 +15,11 @@
 // An entry may be given up early. An exit ends by its fill, by the broker's final word, by proof that nothing is held, or by its
 // deadline. The driver in worker/lane/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { type Decimal, isWhole, sign, smaller, ZERO } from '../decimal.ts';
+import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
-import { STALE_MS } from './fill.ts';
+import { restNotLookedFor, STALE_MS } from './fill.ts';
 import { AT_ONCE, afterRefusals, isUnsent, keptByBroker, refusedFor } from './let-go.ts';
 import {
   hasEnded,
@@ -56,12 +56,12 @@ import {
   nothingHeld,
   nothingToTake,
   otherLogin,
-  restNotLookedFor,
   staysOut,
   stillPending,
   stopped,
   stoppedOut,
   superseded,
+  tooOldToOpen,
   turned,
   undecided,
   wholeOnly,
@@ -146,19 +146,18 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
     order = computed;
   }
   const all = plan(order, held, instrument, facts, rules);
-  const kept = keptByBroker(order, facts, rules);
-  const open = kept.length === 0 ? held : held.filter((each) => !kept.includes(each.instrument));
-  const planned =
-    kept.length === 0
-      ? all
-      : { ...plan(order, open, instrument, facts, rules), positionBefore: all.positionBefore };
+  const kept = keptByBroker(all, order, facts, rules);
+  const isKept = kept.length > 0;
+  const open = held.filter((each) => !kept.includes(each.instrument));
+  const planned = isKept
+    ? { ...plan(order, open, instrument, facts, rules), positionBefore: all.positionBefore }
+    : all;
   const next = planned.legs.find(isUnsent);
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
-  if (!next)
-    return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  if (!next && !isKept) return withNothingToSend(planned, facts, rules);
   // What contradicts it, or is too much for it, the broker does not let go: nothing is opened beside that.
-  const isInTheWay = (leg: Leg) => leg.leg === 'exit' && isUnsent(leg) && kept.includes(leg.instrument);
-  if (next.leg === 'entry' && all.legs.some(isInTheWay)) return end(refusedFor(all, held));
+  if (!next || (isKept && next.leg === 'entry'))
+    return all.awaitsRest ? lookAtOthersAgain(facts, rules) : end(refusedFor(all, held));
   const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : closedBy(facts));
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') {
@@ -182,9 +181,9 @@ const reopens = (planned: Order, next: Leg): boolean =>
   planned.notes.staysIn === true &&
   (positionAfter(planned) === ZERO || hasReduced(planned, next));
 
-/** Right after its own close nothing was missing: what is missing now somebody has closed since. */
+/** When its own close was sent, nothing was missing: what is missing now somebody has closed since, whatever became of that close. */
 const hasReduced = ({ legs }: Order, { side }: Leg): boolean =>
-  legs.some((leg) => leg.leg === 'exit' && leg.side !== side && sign(leg.fillQuantity ?? ZERO) > 0);
+  legs.some((leg) => leg.leg === 'exit' && leg.side !== side && !isUnsent(leg));
 
 /** Who has seen it need not ask: what a look has told of another order is saved later, and by somebody else. */
 const closedBy = (facts: Facts): Facts['closedBy'] =>
@@ -258,7 +257,7 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
     case 'partially_filled': {
       // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
       const isNotAll = mainLeg(order)?.leg === 'exit' && (!isMain || order.awaitsRest);
-      if (isNotAll && !isPatient) return end(moveTo(withoutUnsent(order), leg.status));
+      if (isNotAll && !isPatient) return end(moveTo(withNothingUnsent(order), leg.status));
       // It waits for its price: one look tells whether it was filled at once.
       const isWaiting = leg.leg === 'entry' && order.priced !== undefined && mayRest(order.priced);
       if (isWaiting && facts.watch.looks > 0) return end(order);
@@ -293,14 +292,21 @@ function lookForLost(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
 
 const leftUnknown = (order: Order, leg: Leg, rules: Rules): Order =>
   mainLeg(order)?.leg === 'exit'
-    ? moveTo(withoutUnsent(order), 'unknown')
+    ? moveTo(withNothingUnsent(order), 'unknown')
     : aborted(order, closeUnfilled(order, leg, rules.closeWaitMs));
 
-/** What was never sent is not followed. */
-const withoutUnsent = (order: Order): Order => ({
-  ...order,
-  legs: order.legs.filter((leg) => !isUnsent(leg)),
-});
+/** What was never sent is not followed. Of a symbol that rolls, a month that was not closed is told. */
+function withNothingUnsent(order: Order): Order {
+  const isSentThere = ({ instrument }: Leg) =>
+    order.legs.some((leg) => leg.instrument === instrument && !isUnsent(leg));
+  return {
+    ...order,
+    legs: order.legs.flatMap((leg) => {
+      if (!isUnsent(leg)) return [leg];
+      return isSentThere(leg) ? [] : [{ ...leg, status: 'expired' as const }];
+    }),
+  };
+}
 
 const aborted = (order: Order, error: OrderError): Order =>
   moveTo(order, 'failed', { error, exitError: error });
@@ -343,8 +349,12 @@ function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
 
 /** An entry is judged right before it is sent; a close is never held back. */
 function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
-  const { guards } = facts;
+  const { guards, now } = facts;
   const key: LegKey = keyOf(leg);
+  // An exit's alert has longer than an entry, because it is to get out.
+  const age = now - millis(order.submittedAt);
+  if (leg.leg === 'entry' && isExit(order) && age > rules.openWithinMs)
+    return end(stopped(order, 'expired', tooOldToOpen(order, rules.openWithinMs)));
   if (leg.leg !== 'entry' || guards === 'none') return { do: 'send', order, leg: key, again: false };
   const positionAfter = furthestPosition(order, facts, rules);
   const isJudged =

@@ -159,6 +159,14 @@ export const made = (order: Order, now: number, error = shortOfTarget(order)): O
     filledAt: order.legs.findLast(({ filledAt }) => filledAt !== null)?.filledAt ?? timestamp(now),
   });
 
+/** An exit's alert, of an account that follows. */
+export const tooOldToOpen = (order: Order, withinMs: number): OrderError => ({
+  code: 'expired',
+  message:
+    `Nothing was opened in ${order.symbol}: by then the alert was older than ${withinMs / 1000} s, as long as an entry is taken. ` +
+    'What was too much is closed; what is missing the next alert or sync opens.',
+});
+
 /** An entry that rests in the symbol did not end in time: what is held when it has is not known. */
 export const notTakenBack = (
   order: Order,
@@ -235,14 +243,6 @@ export const heldBackByOthers = (
     `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for order ${orderId} (${leg.leg} of ${leg.quantity}, ` +
     `${leg.status}), which has not ended. ${hasTraded(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
     'and close it when it has ended.',
-});
-
-/** What it waited for has ended, and its deadline came before it was seen what that has brought. */
-export const restNotLookedFor = (order: Order): OrderError => ({
-  code: 'expired',
-  message:
-    `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for another order of yours, and did not come to see what that ` +
-    'has traded. What was held before it is closed; what it has opened stays open: look at the position, and close what is left.',
 });
 
 export const stillPending = (

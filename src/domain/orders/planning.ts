@@ -1,9 +1,9 @@
 // What to plan: what is held, less what other orders of ours take already, becomes the legs that are to be sent. What was sent
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
-import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
+import { absolute, add, compare, type Decimal, decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees, standing } from './expected.ts';
-import { clientOrderId, type Leg, type Order, unitsOf } from './order.ts';
+import { clientOrderId, type Leg, type Order, type OrderIntent, unitsOf } from './order.ts';
 import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
 import { filledBy, type Holding, planOrder } from './position.ts';
@@ -17,8 +17,9 @@ export function heldToPlanOn(
 ): readonly Holding[] | null {
   if (held.every(agrees)) return held;
   // Where the exchange clamps it, a close is sent at once for the more of both: for the less, something might stay open.
-  if (!isExit(order) || !able.reduceOnly || leavesSome(order.intent) || wasRefused(order)) return null;
-  const more = held.map((each) => larger(each));
+  const isPart = leavesSome(order.intent) || isShare(order);
+  if (!isExit(order) || !able.reduceOnly || isPart || wasRefused(order)) return null;
+  const more = held.map((each) => larger(each, order.intent));
   return more.every((each) => each !== null) ? more : null;
 }
 
@@ -26,10 +27,19 @@ export function heldToPlanOn(
 const wasRefused = ({ legs }: Order): boolean =>
   legs.some(({ leg, status }) => leg === 'exit' && (status === 'rejected' || status === 'cancelled'));
 
-/** null: one says long, the other short. */
-function larger({ instrument, quantity, expected }: Held): Holding | null {
+/** A share of what is held, yet to be computed: of another position it would be another quantity. */
+const isShare = ({ sizing }: Order): boolean =>
+  sizing?.type === 'percent_of_position' && sizing.units === null && compare(sizing.asked, ALL_OF_IT) < 0;
+const ALL_OF_IT = decimal(100);
+
+/** null: one says long, the other short, and who closes either has to know. */
+function larger({ instrument, quantity, expected }: Held, intent: OrderIntent): Holding | null {
   if (expected === null || sign(expected) === 0) return { instrument, quantity };
-  if (sign(quantity) * sign(expected) < 0) return null;
+  if (sign(quantity) * sign(expected) < 0) {
+    const direction = intent.target || intent.operation === 'PLACE_ENTRY_ORDER' ? null : intent.direction;
+    if (direction === null) return null;
+    return { instrument, quantity: sign(quantity) === (direction === 'long' ? 1 : -1) ? quantity : expected };
+  }
   const isMore = compare(absolute(expected), absolute(quantity)) > 0;
   return { instrument, quantity: isMore ? expected : quantity };
 }
@@ -49,11 +59,8 @@ export function plan(
   const units = unitsOf(order);
   const wanted = isExit(order) ? subtract(units, filledOf(taken)) : units;
   const { legs } = planOrder(intent, wanted, free, instrument);
-  // A side is chosen once: what was turned meanwhile is somebody else's.
-  const sides = new Set(taken.map(({ side }) => side));
-  const planned = legs.filter(({ leg, side }) => leg === 'entry' || sides.size === 0 || sides.has(side));
-  const numbered = planned.map(({ leg, instrument: of, side, quantity }, index): Leg => {
-    const before = [...sent, ...planned.slice(0, index)].filter((each) => each.leg === leg);
+  const numbered = legs.map(({ leg, instrument: of, side, quantity }, index): Leg => {
+    const before = [...sent, ...legs.slice(0, index)].filter((each) => each.leg === leg);
     const nth = before.length + 1;
     return {
       ...UNSENT,

@@ -42,6 +42,8 @@ export interface Rules {
   readonly giveUpMs: number;
   /** A broker's positions may lag so far behind its fills. */
   readonly lagMs: number;
+  /** What is older opens nothing any more, however long it may close. */
+  readonly openWithinMs: number;
 }
 
 /** As the broker says, beside what should be held by our fills of late; null: there were none. */

@@ -205,6 +205,7 @@ export async function executeOrder(
               new BrokerBusy('the broker limits the rate of requests', step.afterMs),
             );
             position = null;
+            isMissing = false;
             // A look at what else is open was turned away, or is of before.
             if (++waits <= MOST_LOOKS_AGAIN) watches.others.begin();
             break;
@@ -278,6 +279,8 @@ export async function executeOrder(
       } catch (fault) {
         if (!(fault instanceof BrokerBusy)) throw fault;
         refusals++;
+        // That the broker does not have it was its word of before the wait: it may have arrived since.
+        isMissing = false;
         // After the wait the position is another: what else is open is looked at once more, or it would count twice.
         watches.others.begin();
       }

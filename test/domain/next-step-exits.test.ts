@@ -1,0 +1,266 @@
+// What keeps nobody in a position, and brings nobody into one: exits and targets after a close that was refused, cut short or
+// cancelled, behind entries whose end nobody knows, and on a position that is shown late.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Decimal, decimal } from '../../src/domain/decimal.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
+import { afterLook } from '../../src/domain/orders/fill.ts';
+import { nextStep } from '../../src/domain/orders/next-step.ts';
+import {
+  type Direction,
+  type Leg,
+  type LegStatus,
+  NO_NOTES,
+  type Order,
+  type OrderIntent,
+  type Side,
+} from '../../src/domain/orders/order.ts';
+import type { OtherLeg } from '../../src/domain/orders/other-legs.ts';
+import { plannedPosition } from '../../src/domain/orders/position.ts';
+import type { Facts, Step } from '../../src/domain/orders/step.ts';
+import { facts, held, NOW, RULES } from './deciding.ts';
+import { order, sell } from './traded.ts';
+
+const [LEG] = order(0, [sell(1, 100)]).legs as [Leg];
+
+const leg = (
+  name: 'entry' | 'exit',
+  side: Side,
+  quantity: number,
+  status: LegStatus,
+  fill = 0,
+  more: Partial<Leg> = {},
+): Leg => ({
+  ...LEG,
+  ...{ leg: name, side, status, instrument: 'BTCUSDT' },
+  quantity: decimal(quantity),
+  fillQuantity: decimal(fill),
+  ...more,
+});
+
+const executing = (intent: OrderIntent, legs: readonly Leg[] = [], more: Partial<Order> = {}): Order =>
+  order(0, [], {
+    ...{ status: 'executing', intent, legs, submittedAt: timestamp(NOW - 1_000) },
+    deadlineAt: timestamp(NOW + 299_000),
+    ...more,
+  });
+
+const closing = (direction: Direction | null): OrderIntent => ({ operation: 'CLOSE_POSITION', direction });
+
+const other = (
+  side: Side,
+  quantity: number,
+  status: LegStatus,
+  name: 'entry' | 'exit' = 'entry',
+): OtherLeg => ({
+  orderId: 'other' as OrderId,
+  leg: leg(name, side, quantity, status, 0, { sentAt: timestamp(NOW - 2_000) }),
+});
+
+const decided = (of: Order, more: Partial<Facts>): Step =>
+  nextStep(of, facts({ othersWatch: { looks: 1, ms: 2_500 }, ...more }), RULES);
+
+/** What is sent now, or how it ends. */
+function said(step: Step): readonly unknown[] {
+  if (step.do === 'end') return ['end', step.order.status, step.order.error?.code ?? null];
+  if (step.do !== 'send') return [step.do];
+  const next = step.order.legs.find(({ status }) => status === 'planned');
+  return [next?.leg, next?.side, next?.quantity];
+}
+
+describe('A target whose close the broker has cancelled', () => {
+  const towards = (position: number): OrderIntent => ({
+    ...{ operation: 'PLACE_ENTRY_ORDER', side: 'buy' },
+    target: { position: decimal(position), opens: 'buy' },
+  });
+
+  test('opens what is missing to it where less is held by then, and not all of it once more', () => {
+    const asked = executing(towards(3), [leg('exit', 'sell', 2, 'cancelled', 1)], {
+      positionBefore: decimal(5),
+    });
+    const step = decided(asked, { position: held(1) });
+    assert.deepEqual(said(step), ['entry', 'buy', '2']);
+    assert.ok(step.do === 'send');
+    assert.equal(plannedPosition(step.order), '3');
+    assert.deepEqual(said(decided(asked, { position: held(3) })), ['end', 'done', null]);
+  });
+
+  test('nor where an entry of ours has turned the position meanwhile', () => {
+    const asked = executing(towards(3), [leg('exit', 'buy', 5, 'cancelled')], {
+      positionBefore: decimal(-5),
+    });
+    assert.deepEqual(said(decided(asked, { position: held(1) })), ['entry', 'buy', '2']);
+  });
+
+  for (const status of ['cancelled', 'rejected'] as const)
+    test(`opens nothing that protection closed, though its own close was ${status} with nothing taken`, () => {
+      const asked = executing(
+        { ...towards(3), target: { position: decimal(3), opens: null } },
+        [leg('exit', 'sell', 2, status)],
+        { positionBefore: decimal(5), notes: { ...NO_NOTES, staysIn: true } },
+      );
+      assert.deepEqual(said(decided(asked, { position: held(1) })), ['ask who closed it']);
+      assert.deepEqual(said(decided(asked, { position: held(1), closedBy: 'protection' })), [
+        ...['end', 'rejected', 'stopped_out'],
+      ]);
+      assert.deepEqual(said(decided(asked, { position: held(1), closedBy: 'somebody' })), [
+        ...['entry', 'buy', '2'],
+      ]);
+    });
+});
+
+const TO_NOTHING: OrderIntent = {
+  ...{ operation: 'PLACE_EXIT_ORDER', direction: 'long' },
+  target: { position: decimal(0), opens: null },
+};
+
+describe('An exit behind an entry of which nobody knows the end', () => {
+  const clamped = leg('exit', 'sell', 3, 'cancelled', 2);
+  const waiting = executing(closing('long'), [clamped], { positionBefore: decimal(3), awaitsRest: true });
+
+  test('closes what that brings, though its first close was cut short because a stop took a part', () => {
+    assert.deepEqual(said(decided(waiting, { others: [other('buy', 5, 'unknown')], position: held(0) })), [
+      'look at others',
+    ]);
+    assert.deepEqual(said(decided(waiting, { position: held(5) })), ['exit', 'sell', '5']);
+    // What was left of it the broker does not let go, and its word stands.
+    assert.deepEqual(said(decided(waiting, { position: held(1) })), [
+      ...['end', 'cancelled', 'cancelled_by_broker'],
+    ]);
+  });
+
+  test('waits for that also where the broker has kept a part of what it was to close', () => {
+    const step = decided(waiting, { others: [other('buy', 5, 'unknown')], position: held(1) });
+    assert.deepEqual(said(step), ['look at others']);
+  });
+
+  test('does not ask for ever: what the broker ends once more is kept', () => {
+    const again = {
+      ...waiting,
+      legs: [clamped, leg('exit', 'sell', 5, 'cancelled', 0, { nth: 2 })],
+    };
+    assert.deepEqual(said(decided(again, { position: held(5) })), [
+      ...['end', 'cancelled', 'cancelled_by_broker'],
+    ]);
+  });
+
+  for (const [what, intent] of [
+    ['a close of either side', closing(null)],
+    ['a target of 0', TO_NOTHING],
+  ] as const) {
+    test(`closes the other side too where that has turned the position: ${what}`, () => {
+      const closed = executing(intent, [leg('exit', 'sell', 5, 'filled', 5)], {
+        ...{ positionBefore: decimal(5), awaitsRest: true },
+      });
+      assert.deepEqual(said(decided(closed, { position: held(-2) })), ['exit', 'buy', '2']);
+    });
+
+    test(`and where its own close was refused, as that had closed all of it: ${what}`, () => {
+      const refused = executing(intent, [leg('exit', 'sell', 5, 'rejected')], {
+        exitError: { code: 'no_position', message: 'reduce-only' },
+      });
+      assert.deepEqual(said(decided(refused, { position: held(-2) })), ['exit', 'buy', '2']);
+    });
+  }
+
+  test('says that nobody has looked for the rest where it ended by a close that was at the broker at its deadline', () => {
+    const placed = executing(closing('long'), [leg('exit', 'sell', 3, 'placed')], {
+      ...{ positionBefore: decimal(3), awaitsRest: true, deadlineAt: timestamp(NOW - 1) },
+    });
+    const step = decided(placed, { others: [other('buy', 5, 'placed')] });
+    assert.ok(step.do === 'end');
+    assert.equal(step.order.status, 'placed');
+    const filled = seenFilled(step.order, '3' as Decimal);
+    assert.deepEqual([filled.status, filled.error?.code], ['filled', 'expired']);
+    assert.match(filled.error?.message ?? '', /close what is left/);
+  });
+});
+
+test('A symbol that rolls: a month whose close was never sent until the deadline is not told as closed', () => {
+  const months = executing(
+    closing('long'),
+    [
+      leg('exit', 'sell', 3, 'placed', 0, { instrument: 'TXFA' }),
+      { ...leg('exit', 'sell', 2, 'planned', 0, { nth: 2, instrument: 'TXFB' }), sentAt: null },
+    ],
+    { symbol: 'TXF1!', positionBefore: decimal(5), deadlineAt: timestamp(NOW - 1) },
+  );
+  const step = decided(months, {});
+  assert.ok(step.do === 'end');
+  const filled = seenFilled(step.order, '3' as Decimal);
+  assert.deepEqual([filled.status, filled.error?.code], ['failed', 'expired']);
+  assert.match(filled.error?.message ?? '', /TXFB/);
+});
+
+/** As fill verification sees it. */
+function seenFilled(of: Order, fillQuantity: Decimal): Order {
+  const state = { brokerRef: 'x', status: 'filled', fillQuantity, fillPrice: decimal(100) } as const;
+  const look = { seen: 'state', leg: 'exit', state: { ...state, fee: null, reason: null } } as const;
+  const rules = { retries: 3, requeueMs: 30_000, giveUpMs: 30_000 };
+  return afterLook(of, look, 1, rules, NOW + 60_000).order;
+}
+
+describe('Where the broker shows something else than our fills come to', () => {
+  test('a close of one side is sent at once for what is there by either, though the other says the other side', () => {
+    const long = executing(closing('long'));
+    assert.deepEqual(said(decided(long, { position: held(-3, 5) })), ['exit', 'sell', '5']);
+    assert.deepEqual(said(decided(long, { position: held(5, -3) })), ['exit', 'sell', '5']);
+    assert.deepEqual(said(decided(executing(closing('short')), { position: held(-3, 5) })), [
+      ...['exit', 'buy', '3'],
+    ]);
+    // Who closes either side has to know which.
+    assert.deepEqual(said(decided(executing(closing(null)), { position: held(-3, 5) })), [
+      'read the position',
+    ]);
+  });
+
+  test('a share of it is not taken of the larger of the two, nor of the smaller: both have to agree', () => {
+    const half = (percent: number): Order =>
+      executing({ operation: 'PLACE_EXIT_ORDER', direction: 'long' }, [], {
+        quantity: decimal(percent),
+        sizing: {
+          ...{ type: 'percent_of_position', asked: decimal(percent), factor: decimal(1), units: null },
+          ...{ step: null, price: null, equity: null, stop: null, text: null },
+        },
+      });
+    const market: Facts['market'] = {
+      ...{ equity: null, currency: 'USDT', unitValue: decimal(1), step: decimal('0.001') },
+      ...{ least: decimal('0.001'), quote: null, tick: decimal(1), wholeStops: false },
+    };
+    for (const position of [held(10, 5), held(5, 10)])
+      assert.deepEqual(said(decided(half(50), { position, market })), ['read the position']);
+    assert.deepEqual(said(decided(half(50), { position: held(10), market })), ['exit', 'sell', '5']);
+    // All of it is all that is there.
+    assert.deepEqual(said(decided(half(100), { position: held(5, 10), market })), ['exit', 'sell', '10']);
+  });
+});
+
+describe('An exit’s alert of an account that follows', () => {
+  const follows = (age: number, legs: readonly Leg[] = []): Order =>
+    executing(
+      {
+        ...{ operation: 'PLACE_EXIT_ORDER', direction: 'long' },
+        target: { position: decimal(2), opens: null },
+      },
+      legs,
+      { submittedAt: timestamp(NOW - age), deadlineAt: timestamp(NOW - age + 300_000) },
+    );
+
+  test('opens what is missing while an entry would, and not minutes later', () => {
+    assert.deepEqual(said(decided(follows(59_000), { position: held(0) })), ['entry', 'buy', '2']);
+    assert.deepEqual(said(decided(follows(61_000), { position: held(0) })), ['end', 'expired', 'expired']);
+    // What is too much is closed until its own deadline.
+    assert.deepEqual(said(decided(follows(250_000), { position: held(3) })), ['exit', 'sell', '1']);
+    assert.deepEqual(said(decided(follows(250_000), { position: held(-3) })), ['exit', 'buy', '3']);
+  });
+
+  test('and says so where it has closed what contradicts it', () => {
+    const closed = [
+      leg('exit', 'buy', 3, 'filled', 3),
+      { ...leg('entry', 'buy', 2, 'planned'), sentAt: null },
+    ];
+    const step = decided(follows(250_000, closed), { position: held(0) });
+    assert.deepEqual(said(step), ['end', 'failed', 'expired']);
+  });
+});
