@@ -685,6 +685,36 @@ describe('a position that shrinks bit by bit while its stop is replaced', () => 
   });
 });
 
+describe('a position that shrinks once more while two stops stand', () => {
+  it('has the larger one taken away before a third one comes', async () => {
+    const ways = { stop: 'sized', moves: 'replace', reserves: false, names: 'ours', renames: false } as const;
+    const lived = life(ways, wanted(), []);
+    const { exchange } = lived;
+    const { stops } = exchange.line as { stops: NonNullable<typeof exchange.line.stops> };
+    const amounts = () => exchange.standing().map(({ quantity }) => quantity);
+    exchange.trade(decimal(30));
+    await lived.pass();
+    exchange.trade(decimal(-10));
+    const { place, standing } = stops;
+    // The broker is away right after it took the smaller one: the old one stands beside it.
+    const away = () => Promise.reject(new BrokerUnavailable('away'));
+    stops.place = (...asked) => {
+      stops.standing = away;
+      return place(...asked);
+    };
+    await lived.pass();
+    assert.deepEqual(amounts(), [decimal(30), decimal(20)]);
+    Object.assign(stops, { place, standing });
+    exchange.trade(decimal(-10));
+    let most = 0;
+    lived.whileSaving(() => {
+      most = Math.max(most, exchange.standing().length);
+    });
+    await lived.pass();
+    assert.deepEqual([most, amounts()], [2, [decimal(10)]]);
+  });
+});
+
 describe('a position of which a close of ours takes a part, and rests', () => {
   for (const ways of WAYS.filter(({ stop }) => stop === 'sized'))
     it(`has a stop of what the broker does not keep for that: ${nameOf(ways)}`, async () => {

@@ -231,21 +231,26 @@ const watchesRight = (leg: ProtectiveLeg, { triggerBy }: Facts): boolean =>
 
 /** The one that stands as it is wanted; undefined: none is wanted. */
 function rightStop(
-  { standing, ofAll }: Recognised,
+  seen: Recognised,
   layout: readonly Parcel[],
   facts: Facts,
 ): ProtectiveLeg | null | undefined {
   const wanted = wantedStop(layout);
   if (!wanted) return undefined;
   const isRight = (leg: ProtectiveLeg) =>
-    leg.level === 0 &&
-    leg.status === 'standing' &&
-    !leg.isLeaving &&
-    leg.stop === wanted.stop &&
-    watchesRight(leg, facts) &&
-    (ofAll.has(leg.clientOrderId) || leg.quantity === wanted.quantity);
-  return standing.findLast(isRight) ?? null;
+    isEnough(leg, wanted, seen, facts) &&
+    (seen.ofAll.has(leg.clientOrderId) || leg.quantity === wanted.quantity);
+  return seen.standing.findLast(isRight) ?? null;
 }
+
+/** It closes more than is held by now, at the right price. */
+const isEnough = (leg: ProtectiveLeg, wanted: Parcel, { ofAll }: Recognised, facts: Facts): boolean =>
+  leg.level === 0 &&
+  leg.status === 'standing' &&
+  !leg.isLeaving &&
+  leg.stop === wanted.stop &&
+  watchesRight(leg, facts) &&
+  (ofAll.has(leg.clientOrderId) || compare(leg.quantity, wanted.quantity) >= 0);
 
 /** The next thing to do until the one stop that is wanted stands, and no other of ours. */
 function nextStop(
@@ -260,6 +265,11 @@ function nextStop(
   const right = rightStop(seen, layout, facts);
   const stays = right ?? undecidedStop(seen, layout, facts);
   if (!wanted || right) return removal(seen, facts, (leg) => leg.level === 0 && leg !== stays);
+  // Where one of several is enough for now, the others leave before a third one comes.
+  const enough = standing.findLast((leg) => isEnough(leg, wanted, seen, facts));
+  const isSpare = (leg: ProtectiveLeg) => leg.level === 0 && leg !== enough;
+  const spare = enough && standing.some(isSpare) && removal(seen, facts, isSpare);
+  if (spare) return spare;
   const held = holdOff(protection, isSafe, facts, rules);
   if (held) return held;
   const last = standing.findLast((leg) => leg.level === 0 && leg.status === 'standing' && !leg.isLeaving);
