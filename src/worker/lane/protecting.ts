@@ -21,6 +21,7 @@ import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
+import { createLookTimes } from './look-times.ts';
 import type { makeRoom } from './make-room.ts';
 import { openElsewhere } from './open-elsewhere.ts';
 import { OrderTaken } from './order-taken.ts';
@@ -86,8 +87,6 @@ interface Looking extends Pick<ToKeep, 'isTold' | 'isAsked'> {
   readonly account: Account;
 }
 
-/** A stream may tell of every fill of an order. */
-const HEARD_MS = 500;
 /** What is due within so long is looked at together. */
 const TOGETHER_MS = 250;
 /** What is closed by an order is looked at again so often at once. */
@@ -96,39 +95,31 @@ const MOST_ROUNDS = 8;
 export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
   const { protections, clock, rules, log, token } = deps;
   const legs = protectiveLegs({ ...deps, mine }, user);
-  /** When each account is looked at next. */
-  const timers = new Map<AccountId, NodeJS.Timeout>();
   /** Where something has happened since it was looked at: by account, in these instruments, or anywhere. */
   const told = new Map<AccountId, ReadonlySet<string> | 'anywhere'>();
   /** Accounts where that is known, and not only possible. */
   const urgent = new Set<AccountId>();
   /** Accounts whose owner wants all of it tried now. */
   const asked = new Set<AccountId>();
-  /** Accounts that are to be looked at, and whose turn has not come. */
-  const waiting = new Set<AccountId>();
   const retries = createRetries<AccountId>();
-  const heardAt = new Map<AccountId, number>();
   /** As each was left last, and until when: what was seen of it and was not worth saving is remembered. */
   const lefts = new Map<string, Pick<Kept, 'protection' | 'untilMs'>>();
   const turns = createSweepTurns({
     ...deps,
     putOff: (account, until) => protections.putOff(user, account, until),
-    begin: (account) => soon(account, null),
+    begin: (account) => times.now(account),
+  });
+  const times = createLookTimes({
+    clock,
+    longestMs: rules.sweepMs,
+    look: (account) => deps.trading(account, (turn) => afterwards(account, turn)),
   });
   let isClosed = false;
 
-  /** `where`: something has happened there, or may have; null: its time has come. */
-  function soon(account: AccountId, where: ReadonlySet<string> | 'anywhere' | null): void {
-    if (where !== null) tell(account, where);
-    if (isClosed || waiting.has(account)) return;
-    clearTimeout(timers.get(account));
-    // It counts as kept until it is known that nothing is.
-    timers.set(
-      account,
-      setTimeout(() => {}, 0),
-    );
-    waiting.add(account);
-    void deps.trading(account, (turn) => afterwards(account, turn)).catch(() => waiting.delete(account));
+  /** Something has happened there, or may have. */
+  function soon(account: AccountId, where: ReadonlySet<string> | 'anywhere'): void {
+    tell(account, where);
+    times.now(account);
   }
 
   /** The answer of the order that it is about is given first: whoever waits for that does not wait for this. */
@@ -139,7 +130,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 
   /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
   async function first(account: AccountId, turn: Turn): Promise<boolean> {
-    if (!waiting.delete(account)) return false;
+    if (!times.begin(account)) return false;
     try {
       await lookAt(account, turn);
     } catch (fault) {
@@ -147,7 +138,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
       // Whatever it was to be looked at for, it was not.
       tell(account, 'anywhere');
-      at(account, clock.now() + retries.after(account, LONGEST_RETRY_MS));
+      times.at(account, clock.now() + retries.after(account, LONGEST_RETRY_MS));
     }
     return true;
   }
@@ -157,26 +148,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     told.set(account, before === 'anywhere' || where === 'anywhere' ? 'anywhere' : before.union(where));
   }
 
-  function at(account: AccountId, ms: number): void {
-    clearTimeout(timers.get(account));
-    if (isClosed) return;
-    const delay = Math.max(0, Math.min(ms - clock.now(), rules.sweepMs));
-    timers.set(
-      account,
-      setTimeout(() => soon(account, null), delay),
-    );
-  }
-
-  /** However much is heard, it is one look in so long. */
   function hearing(account: AccountId, word: Word = 'certainly'): void {
-    const now = clock.now();
-    const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
-    heardAt.set(account, now);
     if (word !== 'perhaps') urgent.add(account);
     if (word === 'asked') asked.add(account);
     tell(account, 'anywhere');
-    if (isSoon) at(account, now + HEARD_MS);
-    else soon(account, null);
+    times.hear(account);
   }
 
   const readKept = async (account: AccountId): Promise<readonly Protection[]> =>
@@ -191,10 +167,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isUrgent = urgent.delete(id);
     if (all.length === 0 || !account) {
       turns.leave(id);
-      return account ? keepAccount(account, all, turn) : at(id, clock.now() + rules.sweepMs);
+      return account ? keepAccount(account, all, turn) : times.at(id, Number.POSITIVE_INFINITY);
     }
     const look = await turns.take({ account, all, isUrgent }, () => keepAccount(account, all, turn));
-    if (look === 'waits') at(id, Number.POSITIVE_INFINITY);
+    if (look === 'waits') times.at(id, Number.POSITIVE_INFINITY);
   }
 
   /** Until all of them rest. */
@@ -209,8 +185,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         all.some(({ simulation }) => !simulation),
       );
       if (all.length === 0) {
-        clearTimeout(timers.get(id));
-        timers.delete(id);
+        times.leave(id);
         retries.over(id);
         return;
       }
@@ -234,9 +209,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       if (kept.some(({ is }) => is === 'closing')) await deps.workOff(id, turn);
       // Where all have ended, the next round finds that nothing is kept: what is opened then is protected anew.
       else if (kept.every(({ is }) => is === 'kept') && kept.some(({ protection }) => isWatched(protection)))
-        return at(id, Math.min(...kept.map(({ untilMs }) => untilMs)));
+        return times.at(id, Math.min(...kept.map(({ untilMs }) => untilMs)));
     }
-    at(id, clock.now() + FIRST_RETRY_MS);
+    times.at(id, clock.now() + FIRST_RETRY_MS);
   }
 
   async function keepOne(first: Protection, how: Looking): Promise<Kept> {
@@ -378,7 +353,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
     hear: hearing,
     note({ accountId, wish, legs }) {
-      if (wish === undefined && !timers.has(accountId)) return;
+      if (wish === undefined && !times.has(accountId)) return;
       urgent.add(accountId);
       soon(accountId, new Set(legs.flatMap(({ instrument }) => instrument ?? [])));
     },
@@ -387,14 +362,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         if (protection.simulation === simulation) await legs.see(line, protection, trades, shown);
     },
     free: legs.free,
-    hasClosed: async (of, line) => timers.has(of.accountId) && legs.haveClosed(of, line),
+    hasClosed: async (of, line) => times.has(of.accountId) && legs.haveClosed(of, line),
     first,
-    has: (account) => timers.has(account),
-    isKeeping: () => timers.size > 0,
+    has: times.has,
+    isKeeping: times.isAny,
     close() {
       isClosed = true;
       turns.leave();
-      for (const timer of timers.values()) clearTimeout(timer);
+      times.close();
     },
   };
 }
