@@ -8,6 +8,7 @@ import { openProtecting } from './protecting-desk.ts';
 
 const START = Date.parse('2026-11-17T12:00:00Z');
 const HEARD_MS = 500;
+const SWEEP_MS = 30_000;
 
 describe('Hints in quick succession', () => {
   test('put off no look: what was added meanwhile has its stop half a second later', async (t) => {
@@ -48,4 +49,86 @@ describe('Hints in quick succession', () => {
     await desk.pass(400);
     assert.deepEqual(desk.closes, [1_200]);
   });
+});
+
+describe('What is heard during a look', () => {
+  test('is seen to half a second after the look was begun, not with the next sweep', async (t) => {
+    const desk = openProtecting(t);
+    await desk.begin();
+    await desk.pass(1_000);
+    desk.held = decimal(2);
+    desk.onPosition = async () => {
+      desk.onPosition = async () => {};
+      desk.held = decimal(3);
+      desk.hear();
+    };
+    desk.hear();
+    await desk.pass(HEARD_MS + 50);
+    assert.deepEqual(desk.covered(), [3]);
+  });
+
+  test('because of what the look has done is one look more, and then there is rest', async (t) => {
+    const desk = openProtecting(t);
+    desk.onPlaced = () => desk.hear();
+    await desk.begin();
+    await desk.pass(5_000);
+    assert.ok(desk.looks.length <= 3, `looked at ${desk.looks}`);
+    const before = desk.looks.length;
+    await desk.pass(SWEEP_MS - 5_000 - HEARD_MS);
+    assert.equal(desk.looks.length, before);
+  });
+  test('that joins the line of sweeps is seen to as soon, where it is certain', async (t) => {
+    const desk = openProtecting(t);
+    await desk.begin();
+    await desk.pass(1_000);
+    desk.isBusy = true;
+    desk.onWait = () => {
+      desk.onWait = () => {};
+      desk.held = decimal(3);
+      desk.hear('certainly');
+    };
+    desk.hear('perhaps');
+    await desk.pass(HEARD_MS + 50);
+    assert.deepEqual(desk.covered(), [3]);
+  });
+
+  test('that nobody answered is seen to with the next try, and does not wait in the line of sweeps', async (t) => {
+    const desk = openProtecting(t);
+    await desk.begin();
+    await desk.pass(1_000);
+    desk.held = decimal(3);
+    desk.isBusy = true;
+    desk.isAway = true;
+    desk.hear('certainly');
+    await desk.pass(500);
+    desk.isAway = false;
+    await desk.pass(600);
+    assert.deepEqual(desk.covered(), [3]);
+  });
+});
+
+describe('What has only perhaps happened', () => {
+  test('is seen to when its turn in the line has come, and makes nobody ask again and again', async (t) => {
+    const desk = openProtecting(t);
+    await desk.begin();
+    await desk.pass(1_000);
+    desk.held = decimal(3);
+    desk.isBusy = true;
+    const before = desk.looks.length;
+    desk.hear('perhaps');
+    await desk.pass(10_000);
+    assert.deepEqual([desk.looks.length - before, desk.covered()], [1, [1]]);
+    desk.isBusy = false;
+    desk.come();
+    await desk.pass(50);
+    assert.deepEqual(desk.covered(), [3]);
+  });
+});
+
+test('A time stop does not wait in the line of sweeps', async (t) => {
+  const desk = openProtecting(t, { timeStopAt: timestamp(START + 35_000) });
+  await desk.begin();
+  desk.isBusy = true;
+  await desk.pass(36_000);
+  assert.deepEqual(desk.closes, [35_000]);
 });

@@ -61,6 +61,8 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
     /** A sweep has to wait in the line. */
     isBusy: false,
     onWait: (): void => {},
+    /** Its turn in the line has come. */
+    come: (): void => {},
     /** The broker does not know the name any more. */
     isGone: false,
     isAway: false,
@@ -155,7 +157,10 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
       }),
     },
     sweeps: {
-      queue: () => (desk.isBusy ? { leave() {} } : null),
+      queue(_venue: unknown, _kind: unknown, begin: () => void) {
+        desk.come = begin;
+        return desk.isBusy ? { leave() {} } : null;
+      },
       run: (_venue: unknown, _kind: unknown, keep: () => unknown) => keep(),
     },
     prices: { get: (_: unknown, ask: () => unknown) => ask() },

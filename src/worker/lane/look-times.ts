@@ -1,5 +1,5 @@
-// When each account of a user is looked at next. However much is heard of one, it is one look in so long, and what is heard puts off
-// nothing that is due earlier.
+// When each account of a user is looked at next. However much is heard of one, it is one look in so long; what is heard puts off nothing
+// that is due earlier, and what is heard during a look is not forgotten when that look says when the next one is due.
 
 import type { AccountId } from '../../domain/ids.ts';
 
@@ -13,12 +13,15 @@ interface Deps {
 
 export interface LookTimes {
   now(account: AccountId): void;
+  /** Then, or sooner where something was heard since the last look was begun. */
   at(account: AccountId, ms: number): void;
   /** Something has happened, or may have. */
   hear(account: AccountId): void;
   /** false: none was to be begun. */
   begin(account: AccountId): boolean;
-  /** Nothing is kept of it any more. */
+  /** What was heard so far is seen to from here on. */
+  heed(account: AccountId): void;
+  /** Nothing is kept of it any more, unless something was heard meanwhile. */
   leave(account: AccountId): void;
   /** Something of the account is kept, as far as is known. */
   has(account: AccountId): boolean;
@@ -55,25 +58,32 @@ export function createLookTimes({ clock, longestMs, look }: Deps): LookTimes {
     // The look that is to come says when the one after it is due.
     if (isClosed || waiting.has(account)) return;
     clearTimeout(next.get(account)?.timer);
-    const ms = Math.min(wanted, clock.now() + longestMs);
+    const latest = Math.min(wanted, clock.now() + longestMs);
+    const ms = heard.has(account) ? Math.min(latest, restedAt(account)) : latest;
     next.set(account, { ms, timer: setTimeout(now, Math.max(0, ms - clock.now()), account) });
+  }
+
+  function heed(account: AccountId): void {
+    if (heard.delete(account)) heededAt.set(account, clock.now());
   }
 
   return {
     now,
     at,
+    heed,
     hear(account) {
       heard.add(account);
       if (clock.now() >= restedAt(account)) now(account);
-      else at(account, Math.min(next.get(account)?.ms ?? Number.POSITIVE_INFINITY, restedAt(account)));
+      else at(account, next.get(account)?.ms ?? Number.POSITIVE_INFINITY);
     },
     begin(account) {
       if (!waiting.delete(account)) return false;
-      if (heard.delete(account)) heededAt.set(account, clock.now());
+      heed(account);
       return true;
     },
     leave(account) {
       if (waiting.has(account)) return;
+      if (heard.has(account)) return at(account, Number.POSITIVE_INFINITY);
       clearTimeout(next.get(account)?.timer);
       next.delete(account);
     },

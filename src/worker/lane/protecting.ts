@@ -29,7 +29,7 @@ import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.
 import { type Closed, protectiveLegs } from './protect-legs.ts';
 import { isOfSame } from './resting.ts';
 import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
-import { createSweepTurns, mostUrgentFirst } from './sweep-turns.ts';
+import { createSweepTurns, mostUrgentFirst, nextTimeStop } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
 import type { Book, Books, Shown, Trades } from './trades.ts';
 
@@ -85,6 +85,8 @@ export interface Protecting {
 
 interface Looking extends Pick<ToKeep, 'isTold' | 'isAsked'> {
   readonly account: Account;
+  /** That something has happened is known. */
+  readonly isUrgent: boolean;
 }
 
 /** What is due within so long is looked at together. */
@@ -102,6 +104,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   /** Accounts whose owner wants all of it tried now. */
   const asked = new Set<AccountId>();
   const retries = createRetries<AccountId>();
+  /** Protections that were to be looked at, and the broker did not answer; whether their owner asked for it. */
+  const unseen = new Map<string, boolean>();
   /** As each was left last, and until when: what was seen of it and was not worth saving is remembered. */
   const lefts = new Map<string, Pick<Kept, 'protection' | 'untilMs'>>();
   const turns = createSweepTurns({
@@ -131,13 +135,15 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
   async function first(account: AccountId, turn: Turn): Promise<boolean> {
     if (!times.begin(account)) return false;
+    const isUrgent = urgent.delete(account);
     try {
-      await lookAt(account, turn);
+      await lookAt(account, isUrgent, turn);
     } catch (fault) {
       if (isClosed || fault instanceof OrderTaken) throw fault;
       log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
       // Whatever it was to be looked at for, it was not.
       tell(account, 'anywhere');
+      if (isUrgent) urgent.add(account);
       times.at(account, clock.now() + retries.after(account, LONGEST_RETRY_MS));
     }
     return true;
@@ -162,21 +168,27 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     });
 
   /** At once where something has happened or is amiss, else when its turn to be swept has come. */
-  async function lookAt(id: AccountId, turn: Turn): Promise<void> {
+  async function lookAt(id: AccountId, isUrgent: boolean, turn: Turn): Promise<void> {
     const [all, account] = await Promise.all([readKept(id), deps.orders.findAccount(id)]);
-    const isUrgent = urgent.delete(id);
+    const keep = (known: Account) => keepAccount({ account: known, isUrgent }, all, turn);
     if (all.length === 0 || !account) {
       turns.leave(id);
-      return account ? keepAccount(account, all, turn) : times.at(id, Number.POSITIVE_INFINITY);
+      return account ? keep(account) : times.at(id, Number.POSITIVE_INFINITY);
     }
-    const look = await turns.take({ account, all, isUrgent }, () => keepAccount(account, all, turn));
-    if (look === 'waits') times.at(id, Number.POSITIVE_INFINITY);
+    const now = clock.now();
+    const look = await turns.take({ account, all, isUrgent }, () => keep(account));
+    if (look === 'waits') times.at(id, nextTimeStop(all, now));
   }
 
   /** Until all of them rest. */
-  async function keepAccount(account: Account, first: readonly Protection[], turn: Turn): Promise<void> {
-    const { id } = account;
+  async function keepAccount(
+    look: Pick<Looking, 'account' | 'isUrgent'>,
+    first: readonly Protection[],
+    turn: Turn,
+  ): Promise<void> {
+    const { id } = look.account;
     for (let round = 0; round < MOST_ROUNDS; round++) {
+      if (round > 0) times.heed(id);
       const where = told.get(id) ?? new Set();
       told.delete(id);
       const all = round === 0 ? first : await readKept(id);
@@ -189,7 +201,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         retries.over(id);
         return;
       }
-      const isAgain = round > 0 || retries.has(id);
       const isAsked = asked.delete(id);
       const kept: Kept[] = [];
       for (const protection of mostUrgentFirst(all, (one) => lefts.has(one.id))) {
@@ -199,7 +210,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         kept.push(
           isLater && !isTold
             ? { ...left, is: 'kept' }
-            : await keepOne(protection, { account, isTold: isTold || isAgain, isAsked }),
+            : await keepOne(protection, {
+                ...look,
+                isTold: isTold || round > 0 || unseen.has(protection.id),
+                isAsked: isAsked || unseen.get(protection.id) === true,
+              }),
         );
       }
       for (const { protection, is, untilMs } of kept)
@@ -217,7 +232,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   async function keepOne(first: Protection, how: Looking): Promise<Kept> {
     const { accountId, simulation, id } = first;
     // Whose account they are of is found out when they are verified.
-    if (awaitsVerification(first, how.account)) return away(first, new CredentialsRejected(NOT_VERIFIED));
+    if (awaitsVerification(first, how.account))
+      return away(first, how, new CredentialsRejected(NOT_VERIFIED));
     try {
       let isFirst = true;
       const version = how.account.connectionVersion;
@@ -228,11 +244,12 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         return protection === null ? gone(first) : keep(line, protection, how);
       });
       retries.over(accountId);
+      unseen.delete(id);
       return kept;
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
       log.warn({ fault, user_id: user, trading_account_id: accountId, protection: id }, 'protection waits');
-      return away(first, fault);
+      return away(first, how, fault);
     }
   }
 
@@ -241,11 +258,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   const gone = (protection: Protection): Kept => ({ protection, is: 'changed', untilMs: clock.now() });
 
   /** The broker cannot be asked now. */
-  async function away(first: Protection, fault: BrokerUnavailable): Promise<Kept> {
+  async function away(first: Protection, how: Looking, fault: BrokerUnavailable): Promise<Kept> {
     const { accountId } = first;
     const now = clock.now();
     const againMs = retries.after(accountId, longestRetryMs(first));
     const isRefused = fault instanceof CredentialsRejected;
+    // Of new credentials somebody tells.
+    unseen.set(first.id, how.isAsked && !isRefused);
+    if (how.isUrgent && !isRefused) urgent.add(accountId);
     const ms =
       fault instanceof BrokerBusy
         ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]

@@ -20,7 +20,6 @@ export function createRetries<Key>() {
       failures.set(key, times + 1);
       return Math.min(longestMs, FIRST_RETRY_MS * 2 ** times);
     },
-    has: (key: Key): boolean => failures.has(key),
     over(key: Key): void {
       failures.delete(key);
     },

@@ -45,6 +45,14 @@ export const mostUrgentFirst = (
   return all.toSorted((a, b) => rank(a) - rank(b));
 };
 
+/** Whoever waits for a turn does not wait longer. */
+export const nextTimeStop = (all: readonly Protection[], now: number): number =>
+  Math.min(
+    ...all
+      .flatMap(({ timeStopAt }) => (timeStopAt === null ? [] : millis(timeStopAt)))
+      .filter((at) => at > now),
+  );
+
 export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsDeps): SweepTurns {
   const places = new Map<AccountId, Place>();
   /** Whose turn has come, for what. */
