@@ -305,7 +305,7 @@ export interface Broker {
    * good to know how the broker would trade them.
    */
   verify(signal: AbortSignal, symbols?: readonly string[]): Promise<Fitness>;
-  /** The platform's symbol → the broker's instrument, or a rejection (invalid_symbol) that offers the nearest names. */
+  /** The platform's symbol → the broker's instrument, or a rejection (invalid_symbol) that offers the nearest names. A suspended one is not open. */
   resolve(symbol: string, signal: AbortSignal): Promise<Instrument | { readonly rejection: OrderError }>;
   /** Signed; zero where nothing is held. */
   position(instrument: Instrument, signal: AbortSignal): Promise<Decimal>;

@@ -149,12 +149,21 @@ describe('a symbol at Alpaca', () => {
       ['LSE:AAPL', /Did you mean AAPL\?/],
       ['AAPL.P', /Did you mean AAPL\?/],
       ['ES1!', /such as AAPL/],
-      ['OLD', /does not trade it/],
     ] as const) {
       const found = await broker.resolve(symbol);
       assert.ok('rejection' in found, symbol);
       assert.equal(found.rejection.code, 'invalid_symbol');
       assert.match(found.rejection.message, words);
+    }
+  });
+
+  it('that is not traded at present is known and offered to nobody: its market is closed, and nobody knows until when', async () => {
+    for (const clock of [CLOCK, { ...CLOCK, is_open: false }]) {
+      const { broker } = await opened({ 'GET /v2/clock': json(clock) });
+      const found = await broker.resolve('OLD');
+      assert.ok('symbol' in found);
+      assert.deepEqual([found.symbol, found.open, found.nextOpen], ['OLD', false, null]);
+      assert.deepEqual(await broker.instruments('OLD'), []);
     }
   });
 
@@ -276,6 +285,7 @@ describe('an order at Alpaca', () => {
     [403, 40310100, 'trade denied due to pattern day trading protection', 'failed_at_broker', /day trades/],
     [422, 42210000, 'asset "AAPLX" not found', 'invalid_symbol', /not found in the broker contracts/],
     [422, 42210000, 'asset AAPL is not active', 'market_closed', /not traded at present/],
+    [422, 42210000, 'asset "AAPL" is not tradable', 'market_closed', /not traded at present/],
     [422, 40010001, 'qty must be integer', 'invalid_quantity', /step/],
     [400, 40010000, 'request body format is invalid', 'failed_at_broker', /Nothing was traded/],
   ] as const)

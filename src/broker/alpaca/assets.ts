@@ -87,8 +87,6 @@ export function findAsset(symbol: string, assets: Assets): Found {
     const near = isOurs ? nearest(ticker, assets.symbols) : asset ? [ticker] : [];
     return { rejection: unlisted(symbol, didYouMean(near)) };
   }
-  if (!asset.tradable)
-    return { rejection: unlisted(symbol, ` Alpaca knows ${ticker}, and does not trade it.`) };
   return { asset };
 }
 
@@ -102,7 +100,8 @@ const ONE = decimal(1);
 const FRACTION = decimal('0.000000001');
 const CENT = decimal('0.01');
 
-export function instrumentOf({ symbol, name, fractionable }: Listed, clock: Clock): Instrument {
+/** One that is halted, or not traded for another reason, may be held all the same. Nobody says until when. */
+export function instrumentOf({ symbol, name, tradable, fractionable }: Listed, clock: Clock): Instrument {
   const step = fractionable ? FRACTION : ONE;
   return {
     symbol,
@@ -111,8 +110,8 @@ export function instrumentOf({ symbol, name, fractionable }: Listed, clock: Cloc
     quantityStep: step,
     minQuantity: step,
     tickSize: CENT,
-    open: clock.is_open,
-    nextOpen: clock.is_open ? null : timestamp(Date.parse(clock.next_open)),
+    open: tradable && clock.is_open,
+    nextOpen: clock.is_open || !tradable ? null : timestamp(Date.parse(clock.next_open)),
   };
 }
 

@@ -4,7 +4,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
-import type { AccountId, UserId } from '../../domain/ids.ts';
+import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
@@ -285,7 +285,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   async function keep(line: Line, first: Protection, { account, isTold, isAsked }: Looking): Promise<Kept> {
     const { accountId, simulation, instrument: name } = first;
     const found = await line.resolve(name);
-    if ('rejection' in found) return unlisted(first, found.rejection.message);
+    if ('rejection' in found) return unlisted(line, first, found.rejection.message);
     const unsettled = (await deps.orders.unsettled(user, accountId)).orders.filter(
       (order) => order.simulation === simulation,
     );
@@ -327,15 +327,16 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     });
   }
 
-  /** The instrument is gone: nothing can stand there. */
-  async function unlisted(first: Protection, reason: string): Promise<Kept> {
-    const ended: Protection = { ...first, state: 'ended', reason, dueAt: null };
-    const saved = mine(first, await protections.save(ended, first, token));
-    return {
-      protection: first,
-      is: saved === 'changed' ? 'changed' : 'kept',
-      untilMs: Number.POSITIVE_INFINITY,
-    };
+  /** The broker does not know the name. Where nothing is held of it any more, nothing can stand there. */
+  async function unlisted(line: Line, first: Protection, reason: string): Promise<Kept> {
+    const isHeld = (await line.positions()).some(({ symbol }) => symbol === first.instrument);
+    const againMs = clock.now() + rules.sweepMs;
+    const after: Protection = isHeld
+      ? { ...first, state: 'unwatched', reason, dueAt: timestamp(againMs) }
+      : { ...first, state: 'ended', reason, dueAt: null };
+    const saved = mine(first, await protections.save(after, first, token));
+    if (saved === 'changed') return gone(first);
+    return { protection: saved, is: 'kept', untilMs: againMs };
   }
 
   function savesFrom(first: Protection): Keeping['saves'] {
