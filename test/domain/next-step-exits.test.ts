@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import { type OrderId, timestamp } from '../../src/domain/ids.ts';
-import { afterLook } from '../../src/domain/orders/fill.ts';
+import { afterLook, recordState } from '../../src/domain/orders/fill.ts';
 import { nextStep } from '../../src/domain/orders/next-step.ts';
 import {
   type Direction,
@@ -18,9 +18,11 @@ import {
 } from '../../src/domain/orders/order.ts';
 import type { OtherLeg } from '../../src/domain/orders/other-legs.ts';
 import { plannedPosition } from '../../src/domain/orders/position.ts';
+import { fillOf, slippage } from '../../src/domain/orders/result.ts';
+import { isSettleable, settle } from '../../src/domain/orders/settle.ts';
 import type { Facts, Step } from '../../src/domain/orders/step.ts';
 import { facts, held, NOW, RULES } from './deciding.ts';
-import { order, sell } from './traded.ts';
+import { DAY, order, sell } from './traded.ts';
 
 const [LEG] = order(0, [sell(1, 100)]).legs as [Leg];
 
@@ -124,15 +126,21 @@ describe('An exit behind an entry of which nobody knows the end', () => {
       'look at others',
     ]);
     assert.deepEqual(said(decided(waiting, { position: held(5) })), ['exit', 'sell', '5']);
-    // What was left of it the broker does not let go, and its word stands.
-    assert.deepEqual(said(decided(waiting, { position: held(1) })), [
-      ...['end', 'cancelled', 'cancelled_by_broker'],
-    ]);
+    // A stop had taken all of it first, and what was held is what has come since.
+    const nothing = { ...waiting, legs: [leg('exit', 'sell', 5, 'cancelled')], positionBefore: decimal(5) };
+    assert.deepEqual(said(decided(nothing, { position: held(5) })), ['exit', 'sell', '5']);
+    assert.deepEqual(
+      said(decided(nothing, { others: [other('buy', 5, 'partially_filled')], position: held(4) })),
+      ['exit', 'sell', '4'],
+    );
   });
 
-  test('waits for that also where the broker has kept a part of what it was to close', () => {
-    const step = decided(waiting, { others: [other('buy', 5, 'unknown')], position: held(1) });
-    assert.deepEqual(said(step), ['look at others']);
+  test('asks once more where the broker has kept a part; kept again, its word stands, and is told at once', () => {
+    const facing = { others: [other('buy', 5, 'unknown')], position: held(1) };
+    const step = decided(waiting, facing);
+    assert.deepEqual(said(step), ['exit', 'sell', '1']);
+    const again = { ...waiting, legs: [clamped, leg('exit', 'sell', 1, 'cancelled', 0, { nth: 2 })] };
+    assert.deepEqual(said(decided(again, facing)), ['end', 'cancelled', 'cancelled_by_broker']);
   });
 
   test('does not ask for ever: what the broker ends once more is kept', () => {
@@ -164,6 +172,17 @@ describe('An exit behind an entry of which nobody knows the end', () => {
     });
   }
 
+  test('does not say at its deadline that it was not sent, nor that all is closed, where a close was cut short', () => {
+    const late = { ...waiting, deadlineAt: timestamp(NOW - 1) };
+    for (const others of [[other('buy', 5, 'unknown')], []]) {
+      const step = decided(late, { others });
+      assert.deepEqual(said(step), ['end', 'expired', 'expired']);
+      const words = step.do === 'end' ? (step.order.error?.message ?? '') : '';
+      assert.match(words, /stays open/);
+      assert.doesNotMatch(words, /is closed|not sent/);
+    }
+  });
+
   test('says that nobody has looked for the rest where it ended by a close that was at the broker at its deadline', () => {
     const placed = executing(closing('long'), [leg('exit', 'sell', 3, 'placed')], {
       ...{ positionBefore: decimal(3), awaitsRest: true, deadlineAt: timestamp(NOW - 1) },
@@ -191,6 +210,40 @@ test('A symbol that rolls: a month whose close was never sent until the deadline
   const filled = seenFilled(step.order, '3' as Decimal);
   assert.deepEqual([filled.status, filled.error?.code], ['failed', 'expired']);
   assert.match(filled.error?.message ?? '', /TXFB/);
+});
+
+test('is told beside what has become of the other month, and settled with it', () => {
+  const months = executing(
+    closing('long'),
+    [
+      leg('exit', 'sell', 3, 'unknown', 0, { instrument: 'TXFA' }),
+      { ...leg('exit', 'sell', 2, 'expired', 0, { nth: 2, instrument: 'TXFB' }), sentAt: null },
+    ],
+    { symbol: 'TXF1!', positionBefore: decimal(5), deadlineAt: timestamp(NOW - 1), status: 'unknown' },
+  );
+  const state = { brokerRef: 'x', fillQuantity: decimal(0), fillPrice: null, fee: null, reason: 'by hand' };
+  const cancelled = recordState(months, 'exit', { ...state, status: 'cancelled' }, NOW);
+  assert.equal(cancelled.status, 'cancelled');
+  assert.match(cancelled.error?.message ?? '', /by hand.* TXFB .* stays open/);
+  for (const settlement of [
+    { outcome: 'filled', price: decimal(100), quantity: decimal(3) } as const,
+    { outcome: 'not_filled' } as const,
+  ]) {
+    const settled = settle(months, settlement, NOW);
+    assert.ok('status' in settled);
+    assert.equal(settled.status, settlement.outcome === 'filled' ? 'failed' : 'cancelled');
+    assert.match(settled.error?.message ?? '', /^The close of TXFB .* stays open/);
+    assert.equal(isSettleable(settled, { isDeadLetter: false }, NOW + DAY), false);
+  }
+});
+
+test('An exit of both sides is told by the side that was held, and has no slippage', () => {
+  const legs = [
+    leg('exit', 'sell', 5, 'filled', 5, { fillPrice: decimal(100) }),
+    leg('exit', 'buy', 2, 'filled', 2, { fillPrice: decimal(90), nth: 2 }),
+  ];
+  assert.deepEqual(fillOf({ legs }), { price: '100', quantity: '5' });
+  assert.equal(slippage({ legs, notes: { ...NO_NOTES, price: decimal(100) } }), null);
 });
 
 /** As fill verification sees it. */

@@ -55,19 +55,27 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     return followingAll({ ...seen, exitError: error }, now);
   if (leg !== mainLeg(order)) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
-  return moveTo(seen, status, { error: error ?? leftOpen(order) ?? shortOfTarget(order), filledAt });
+  const left = status === 'filled' ? leftOpen(order, now) : null;
+  return moveTo(seen, status, { error: error ?? left ?? shortOfTarget(order), filledAt });
 }
 
 /** Its worker had waited for more until its deadline, and left to us what was at the broker by then. */
-const leftOpen = (order: Order): OrderError | null =>
-  order.awaitsRest && order.status !== 'executing' ? restNotLookedFor(order) : null;
+const leftOpen = (order: Order, now: number): OrderError | null =>
+  order.awaitsRest && order.status !== 'executing' && now >= millis(order.deadlineAt)
+    ? restNotLookedFor(order)
+    : null;
+
+/** Every close that it has sent was filled. */
+export const hasClosedAll = (order: Order): boolean =>
+  lastCloses(order).every(({ status }) => status === 'filled');
 
 /** What it waited for has ended, and its deadline came before it was seen what that has brought. */
 export const restNotLookedFor = (order: Order): OrderError => ({
   code: 'expired',
   message:
     `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for another order of yours, and did not come to see what that ` +
-    'has traded. What was held before it is closed; what it has opened stays open: look at the position, and close what is left.',
+    `has traded. ${hasClosedAll(order) ? 'What was held before it is closed; w' : 'W'}hat it has opened stays open: look at the position, ` +
+    'and close what is left.',
 });
 
 /** A position may lag behind the last part as behind any other fill. */
@@ -94,30 +102,32 @@ const isForWorkerToEnd = (
   (awaitsRest || seen === 'cancelled' || seen === 'failed' || legs.some((other) => isElsewhere(other, leg)));
 
 /** It closes in several months, and does nothing else. */
-const isOfMonths = ({ legs }: Order): boolean =>
+export const isOfMonths = ({ legs }: Order): boolean =>
   legs.every(({ leg }) => leg === 'exit') && new Set(legs.map(({ instrument }) => instrument)).size > 1;
 
 /** The order follows all of its closes: it has ended when each of them has. */
-function followingAll(order: Order, now: number): Order {
+export function followingAll(order: Order, now: number): Order {
   if (hasEnded(order.status) || openLeg(order)) return order;
-  const kept = lastCloses(order).find(({ status }) => status !== 'filled');
-  if (!kept)
+  const unfilled = lastCloses(order).filter(({ status }) => status !== 'filled');
+  if (unfilled.length === 0)
     return moveTo(order, 'filled', {
-      error: leftOpen(order) ?? shortOfTarget(order),
+      error: leftOpen(order, now) ?? shortOfTarget(order),
       filledAt: timestamp(now),
     });
-  const status = kept.status === 'cancelled' ? 'cancelled' : 'failed';
-  const error = kept.sentAt === null ? notSent(order, kept) : order.exitError;
-  return moveTo(order, status, { error: error ?? errorOf({ status, reason: null }) });
+  const ended = unfilled.find(({ sentAt }) => sentAt !== null);
+  const status = ended?.status === 'cancelled' ? 'cancelled' : 'failed';
+  // Who has settled it has had the last word on that one.
+  const isTold = ended !== undefined && order.settledBy === undefined;
+  const error = isTold ? (order.exitError ?? errorOf({ status, reason: null })) : null;
+  const unsent = unfilled.filter(({ sentAt }) => sentAt === null).map((leg) => notSent(order, leg));
+  const message = [...(error ? [error.message] : []), ...unsent].join(' ');
+  return moveTo(order, status, { error: message === '' ? null : { code: 'expired', ...error, message } });
 }
 
 /** Of a symbol that rolls, a month that was not closed before the deadline. */
-const notSent = ({ deadlineAt }: Order, { instrument, side, quantity }: Leg): OrderError => ({
-  code: 'expired',
-  message:
-    `The close of ${instrument} (${side} ${quantity}) was not sent before the deadline, ${deadlineAt}: that month stays open. ` +
-    'Look at the position, and close what is left.',
-});
+const notSent = ({ deadlineAt }: Order, { instrument, side, quantity }: Leg): string =>
+  `The close of ${instrument} (${side} ${quantity}) was not sent before the deadline, ${deadlineAt}: that month stays open. ` +
+  'Look at the position, and close what is left.';
 
 /** Of a symbol that rolls: a close in another month, which decides too whether all is closed. */
 const isElsewhere = ({ leg, instrument, status }: Leg, than: Leg): boolean =>

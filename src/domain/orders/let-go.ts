@@ -17,24 +17,32 @@ type Close = Pick<Leg, 'instrument' | 'side'>;
 const isLike = (leg: Leg, { instrument, side }: Close): boolean =>
   leg.leg === 'exit' && leg.instrument === instrument && leg.side === side;
 
+/** By the broker, and not by its fill. */
+const isEnded = ({ status }: Leg): boolean => status === 'cancelled' || status === 'failed';
+
 const refusals = ({ legs }: Order, close: Close): readonly Leg[] =>
   legs.filter((leg) => isLike(leg, close) && leg.status === 'rejected');
 
 /**
  * Instruments of which the broker has said its last word on what is still to be closed there: it ended the close, or refuses it again and
- * again. What has come since to what an ended close had left is another matter. "Nothing to close", while a position is shown, is its last
- * word only when that may no longer lag behind somebody else's trade.
+ * again. What has come since to what an ended close had left is another matter; and where more was awaited it is asked once more, because
+ * what a stop had taken first looks as if it were kept. "Nothing to close", while a position is shown, is its last word only when that may
+ * no longer lag behind somebody else's trade.
  */
 export function keptByBroker(
   planned: Pick<Order, 'legs'>,
   order: Order,
-  { now }: Facts,
+  { now, able }: Facts,
   { lagMs }: Rules,
 ): (string | null)[] {
   const isKept = (close: Leg) => {
-    const last = order.legs.findLast((leg) => isLike(leg, close) && !isUnsent(leg));
-    if (last?.status === 'cancelled' || last?.status === 'failed')
-      return compare(close.quantity, subtract(last.quantity, last.fillQuantity ?? ZERO)) <= 0;
+    const sent = order.legs.filter((leg) => isLike(leg, close) && !isUnsent(leg));
+    const [before, last] = [sent.at(-2), sent.at(-1)];
+    if (last && isEnded(last)) {
+      const isMore = compare(close.quantity, subtract(last.quantity, last.fillQuantity ?? ZERO)) > 0;
+      const isAskedAgain = order.awaitsRest && able.reduceOnly && !(before && isEnded(before));
+      return !isMore && !isAskedAgain;
+    }
     const [first, ...more] = refusals(order, close);
     return more.length > 1 && first?.sentAt != null && now - millis(first.sentAt) > lagMs;
   };
@@ -46,8 +54,8 @@ export function keptByBroker(
 export function refusedFor(order: Order, held: readonly Holding[]): Order {
   const asked = { ...order, legs: order.legs.filter((leg) => !isUnsent(leg)) };
   const last = asked.legs.findLast(({ leg }) => leg === 'exit');
-  const isEnded = last?.status === 'cancelled' || last?.status === 'failed';
-  if (isEnded && last) return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
+  if (last?.status === 'cancelled' || last?.status === 'failed')
+    return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
   const { exitError } = order;
   return stopped(
     asked,

@@ -19,7 +19,7 @@ import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
-import { restNotLookedFor, STALE_MS } from './fill.ts';
+import { hasClosedAll, restNotLookedFor, STALE_MS } from './fill.ts';
 import { AT_ONCE, afterRefusals, isUnsent, keptByBroker, refusedFor } from './let-go.ts';
 import {
   hasEnded,
@@ -156,8 +156,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next && !isKept) return withNothingToSend(planned, facts, rules);
   // What contradicts it, or is too much for it, the broker does not let go: nothing is opened beside that.
-  if (!next || (isKept && next.leg === 'entry'))
-    return all.awaitsRest ? lookAtOthersAgain(facts, rules) : end(refusedFor(all, held));
+  if (!next || (isKept && next.leg === 'entry')) return end(refusedFor(all, held));
   const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : closedBy(facts));
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') {
@@ -223,12 +222,9 @@ function atDeadline(order: Order, facts: Facts): Order {
   if (!isExit(order)) return late(order);
   const awaited = othersToAwait(order, facts);
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
-  const isMade = hasTraded(order) && lastCloses(order).every(({ status }) => status === 'filled');
-  if (!isMade) return late(order);
   // Nobody is known who brings more; and nobody has looked what was brought by who is done by now.
-  return order.awaitsRest
-    ? moveTo(order, 'expired', { error: restNotLookedFor(order) })
-    : made(order, facts.now);
+  if (order.awaitsRest && wasSent(order)) return moveTo(order, 'expired', { error: restNotLookedFor(order) });
+  return hasTraded(order) && hasClosedAll(order) ? made(order, facts.now) : late(order);
 }
 
 /** A leg has been sent, or may have been. */

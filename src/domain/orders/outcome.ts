@@ -3,7 +3,7 @@
 
 import type { Decimal } from '../decimal.ts';
 import { timestamp } from '../ids.ts';
-import { type BrokerOrderState, recordState } from './fill.ts';
+import { type BrokerOrderState, hasClosedAll, recordState } from './fill.ts';
 import {
   hasTraded,
   keyOf,
@@ -241,7 +241,7 @@ export const heldBackByOthers = (
   code: 'expired',
   message:
     `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for order ${orderId} (${leg.leg} of ${leg.quantity}, ` +
-    `${leg.status}), which has not ended. ${hasTraded(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
+    `${leg.status}), which has not ended. ${hasTraded(order) && hasClosedAll(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
     'and close it when it has ended.',
 });
 

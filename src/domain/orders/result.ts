@@ -180,7 +180,7 @@ export function slippage({
   readonly legs: readonly Pick<Leg, 'leg' | 'side' | 'fillPrice' | 'fillQuantity'>[];
 }): Decimal | null {
   const { price: fillPrice } = fillOf({ legs });
-  if (price === null || fillPrice === null) return null;
+  if (price === null || fillPrice === null || isOfBothSides(legs)) return null;
   return legs.at(-1)?.side === 'buy' ? subtract(price, fillPrice) : subtract(fillPrice, price);
 }
 
@@ -189,18 +189,24 @@ interface Fill {
   readonly quantity: Decimal | null;
 }
 
-/** Of what the order is about: its entry, or all of its exits. */
-export function fillOf({
-  legs,
-}: {
-  readonly legs: readonly Pick<Leg, 'leg' | 'fillPrice' | 'fillQuantity'>[];
-}): Fill {
+type FilledLeg = Pick<Leg, 'leg' | 'side' | 'fillPrice' | 'fillQuantity'>;
+
+const hasFill = ({ fillQuantity }: Pick<Leg, 'fillQuantity'>): boolean =>
+  fillQuantity !== null && sign(fillQuantity) > 0;
+
+/** It has closed what was held, and what an order before it had turned to the other side meanwhile. */
+const isOfBothSides = (legs: readonly FilledLeg[]): boolean =>
+  legs.every(({ leg }) => leg === 'exit') && new Set(legs.filter(hasFill).map(({ side }) => side)).size > 1;
+
+/** Of what the order is about: its entry, or all of its exits; of exits on both sides, those on the first one. */
+export function fillOf({ legs }: { readonly legs: readonly FilledLeg[] }): Fill {
   const name = legs.at(-1)?.leg;
-  return together(legs.filter(({ leg }) => leg === name));
+  const own = legs.filter(({ leg }) => leg === name);
+  return together(isOfBothSides(own) ? own.filter(({ side }) => side === own.find(hasFill)?.side) : own);
 }
 
 function together(legs: readonly Pick<Leg, 'fillPrice' | 'fillQuantity'>[]): Fill {
-  const known = legs.filter(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
+  const known = legs.filter(hasFill);
   const last = known.length > 0 ? known.at(-1) : legs.at(-1);
   if (known.length < 2 || !last)
     return { price: last?.fillPrice ?? null, quantity: last?.fillQuantity ?? null };

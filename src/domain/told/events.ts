@@ -4,15 +4,8 @@ import { toNumberOrNull, ZERO } from '../decimal.ts';
 import { DENIALS } from '../denials.ts';
 import type { AccountId, Timestamp, UserId } from '../ids.ts';
 import { isHalfDone } from '../orders/half-done.ts';
-import {
-  type Action,
-  hasEnded,
-  type Leg,
-  mainLeg,
-  type Order,
-  type OrderStatus,
-  openLeg,
-} from '../orders/order.ts';
+import { type Action, hasEnded, type Leg, type Order, type OrderStatus, openLeg } from '../orders/order.ts';
+import { fillOf } from '../orders/result.ts';
 import { sizeSaid } from '../orders/sizing.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
 import { fillTold, protectionEvent, TOLD_OF_PROTECTION, whyClosed } from './protection-events.ts';
@@ -205,7 +198,7 @@ function filledOf({ legs, symbol }: Order): string | null {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function orderData(order: Order): Readonly<Record<string, unknown>> {
-  const main = mainLeg(order);
+  const { price, quantity } = fillOf(order);
   return {
     order_id: order.id,
     trading_account_id: order.accountId,
@@ -215,8 +208,8 @@ function orderData(order: Order): Readonly<Record<string, unknown>> {
     simulation: order.simulation,
     half_done: isHalfDone(order),
     ...(order.exitReason && { exit_reason: order.exitReason, caused_by: order.causedBy ?? null }),
-    fill_price: toNumberOrNull(main?.fillPrice ?? null),
-    fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
+    fill_price: toNumberOrNull(price),
+    fill_quantity: toNumberOrNull(quantity),
     error: order.error && {
       code: order.error.code,
       message: isUnknownSymbol(order) ? null : order.error.message,
