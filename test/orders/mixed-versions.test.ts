@@ -70,6 +70,25 @@ test('a body that needs protection is refused while one host does not know it, a
   assert.equal(status, 200, JSON.stringify(body));
 });
 
+test('an exit that may open what is missing is taken all the same, and opens only what every host can protect', async (t) => {
+  const { store, world, trader } = await openDesk(t);
+  const { leave } = await joinAs(t, store, SAYS);
+  await answers({ world }, 503);
+  const follower = await world.addAccount(trader, {
+    ...{ outOfSync: 'follow', protectionDefaults: { '*': { stop_loss: '2%' } } },
+  });
+  const exit = () =>
+    world.send(follower, { action: 'sell', market_position: 'long', market_position_size: 2 });
+  const meanwhile = await exit();
+  assert.deepEqual([meanwhile.status, meanwhile.body.error?.code], [200, 'out_of_sync']);
+
+  await leave();
+  await answers({ world }, 200);
+  const { body } = await exit();
+  assert.deepEqual([body.status, body.fill_quantity], ['filled', 2]);
+  assert.ok(body.protection?.id, 'it has the account’s stop');
+});
+
 test('one that was accepted is kept from older workers, and worked off in its turn by the next that knows', async (t) => {
   // Its user is with a host that does nothing.
   const { store, world, trader } = await openDesk(t, { waits: '0.2' });

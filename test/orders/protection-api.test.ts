@@ -56,6 +56,8 @@ function deskOf(world: World, trader: Trader) {
     change: <Body = Record<string, unknown>>(fields: object) =>
       world.as<Body>(trader, 'PATCH', account, fields),
     price: (price: number) => world.as(trader, 'PATCH', account, { paper: { price: { BTCUSDT: price } } }),
+    align: async () =>
+      (await world.as<OrderResult>(trader, 'POST', `${account}/align`, { symbol: 'BTCUSDT' })).body,
     record: (id: string) => get<OrderRecord>(`/trading/orders/${id}`),
     positions: async () => (await get<{ items: Position[] }>(`${account}/positions`)).items,
     protections: async (query = '') => (await get<Page<Item>>(`/trading/protections${query}`)).items,
@@ -312,6 +314,44 @@ describe('an account', () => {
     );
     assert.deepEqual(revisions, [{ revision: 2 }]);
     assert.equal((await change({ protection_defaults: {} })).body.protection_defaults, null);
+  });
+
+  test('fills it in for whatever opens from flat: a report that is followed, an alignment, and an exit that opens what is missing', async (t) => {
+    const { change, order, align, standing, world, trader } = await openDesk(t);
+    const settings = { out_of_sync: 'follow', guards: { require_stop: true } };
+    await change({ ...settings, protection_defaults: { '*': { stop_loss: '2%' } } });
+    const long = (size: number) => ({ market_position: 'long', market_position_size: size });
+    const report = async () =>
+      (await world.send<{ order: OrderResult }>(trader, { action: 'sync', quantity: undefined, ...long(2) }))
+        .body.order;
+    const exit = async () => (await world.send(trader, { action: 'sell', ...long(2) })).body;
+    for (const opens of [report, align, exit]) {
+      const { status, fill_quantity, fill_price, order_id } = await opens();
+      assert.deepEqual([status, fill_quantity], ['filled', 2]);
+      const { protection } = await world.order(trader, order_id);
+      const { stop_loss } = await standing(protection?.id);
+      assert.equal(stop_loss, Math.ceil((fill_price ?? 0) * 98) / 100);
+      await order({ action: 'close' });
+    }
+  });
+
+  test('adds nothing to what an exit closes, nor to its answer, whatever it may open', async (t) => {
+    const { change, world, trader, order, align, record, protections } = await openDesk(t);
+    const follow = { out_of_sync: 'follow', protection_defaults: { '*': { stop_loss: '2%' } } };
+    await change(follow);
+    await order({ quantity: 4, stop_loss: 59_000 });
+    const long = (size: number) => ({ market_position: 'long', market_position_size: size });
+    const sold = (await world.send(trader, { action: 'sell', ...long(3) })).body;
+    await order({ quantity: 1 });
+    const aligned = await align();
+    for (const exit of [sold, aligned]) {
+      assert.deepEqual([exit.status, exit.fill_quantity], ['filled', 1]);
+      for (const name of ['exit_reason', 'caused_by', 'unprotected_ms', 'protection'])
+        assert.ok(!(name in exit), name);
+      assert.equal((await record(exit.order_id)).protection, null);
+    }
+    const [stands, ...others] = await protections();
+    assert.deepEqual([stands?.stop_loss, others], [59_000, []]);
   });
 
   // biome-ignore format: a table, one case a line

@@ -15,6 +15,7 @@ import { alignment, type Mapping, reduction } from '../../domain/signals/mapping
 import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
+import { wishOf } from '../protection/wished.ts';
 import { type DashboardDeps, isStoreAway } from './dashboard-order.ts';
 import { refusalOf } from './entitled.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
@@ -49,6 +50,7 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
   const position = scaledPosition(said, scale);
   const mapping = await mappingTo(deps, target, { symbol, simulation, position });
   if (isDenial(mapping)) return mapping;
+  const wishFor = (account: Account) => wishOf(account, { intent: mapping.intent, symbol, protection: null });
   if (await isStoreAway(deps)) return deny('store_unavailable');
   const outcome = await placeOrder(deps, {
     ...target,
@@ -60,11 +62,15 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
     quantity: absolute(said),
     sizing: said === ZERO ? null : sizingOf('units', absolute(said), scale.factor),
     notes: { ...NO_NOTES, marketPosition: stance.side },
+    wish: wishFor(target.account),
     arrivedAt,
     context,
     fingerprint: null,
     isTakenBack: true,
-    again: find,
+    async again() {
+      const current = await find();
+      return isDenial(current) ? current : { ...current, wish: wishFor(current.account) };
+    },
     claims: () => [state.stopped === null ? strategyStands(state) : forgetStopped(state)],
   });
   if (!('contested' in outcome)) return outcome;

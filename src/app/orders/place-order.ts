@@ -11,8 +11,10 @@ import { type OrderId, timestamp } from '../../domain/ids.ts';
 import { isEntry, type Plans, secondsLeftOfDay } from '../../domain/orders/entitlement.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { NO_NOTES, type Order } from '../../domain/orders/order.ts';
+import { withoutOpening } from '../../domain/orders/other-legs.ts';
 import { pricedOf } from '../../domain/orders/priced.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
+import { isAboutProtection } from '../../domain/protection/shown.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
@@ -102,7 +104,10 @@ export async function placeTogether(
 ): Promise<Denial | Contested | readonly (Placed | Denial)[]> {
   const { clock, pool } = deps;
   const now = clock.now();
-  const judged = judgeEach(deps, request.asked);
+  const judged = judgeEach(
+    deps,
+    request.asked.map((each) => (isDenial(each) ? each : asKnown(pool, each))),
+  );
   const first = judged.find(isNoDenial);
   if (!first) return judged as readonly Denial[];
 
@@ -185,13 +190,22 @@ async function answered(deps: PlaceOrderDeps, { asked, order }: Accepted): Promi
   return withProtection(deps, known ?? order, false);
 }
 
-/** Read for an order that asked for one, and for no other. */
-export const withProtection = async (
+/** Read for an order that asked for one, and for no other. One that might have opened something, and does not, is shown without its wish. */
+export async function withProtection(
   deps: Pick<PlaceOrderDeps, 'db'>,
   order: Order,
   answered: boolean,
-): Promise<Placed> =>
-  order.wish ? { order, answered, protection: await protectionFor(deps, order) } : { order, answered };
+): Promise<Placed> {
+  if (isAboutProtection(order)) return { order, answered, protection: await protectionFor(deps, order) };
+  const { wish: _, ...plain } = order;
+  return { order: plain, answered };
+}
+
+/** No exit waits for a worker that knows of protection: while one does not, it opens nothing that would have no stop. */
+const asKnown = (pool: Pool, order: NewOrder): NewOrder =>
+  order.wish && order.intent.operation === 'PLACE_EXIT_ORDER' && !pool.allKnow('protection')
+    ? { ...order, intent: withoutOpening(order.intent), wish: undefined }
+    : order;
 
 /** Whatever its worker has to know of. */
 const areKnown = (pool: Pool, { wish, sizing, priced, action }: NewOrder): boolean =>

@@ -239,18 +239,19 @@ async function checkAndPlace(
     if (isOff && as && isEntry(as.intent)) return deny('group_disabled');
     const asSaid = intentOf(deps, target, said, simulation);
     const taken = takenWith(factor, { ...said, intent: isOff ? withoutOpening(asSaid) : asSaid });
+    const intent = as?.intent ?? withoutStopped(taken.intent, stopped);
     return {
       ...target,
       source: 'webhook',
       simulation,
       action: said.action,
       orderType: as ? as.orderType : said.orderType,
-      intent: as?.intent ?? withoutStopped(taken.intent, stopped),
+      intent,
       sizing: taken.sizing,
       symbol: said.symbol,
       quantity: said.quantity,
       priced: said.priced,
-      wish: wishOf(target.account, said),
+      wish: wishOf(target.account, { ...said, intent }),
       groupId: group?.id,
       notes,
       isUncounted: UNCOUNTED.includes(said.action),

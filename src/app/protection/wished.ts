@@ -2,10 +2,11 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import { type Decimal, ONE } from '../../domain/decimal.ts';
+import { type Decimal, ONE, sign } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
+import { sideTowards } from '../../domain/orders/position.ts';
 import type { QuantityType } from '../../domain/orders/sizing.ts';
 import { whyUnsupported } from '../../domain/protection/ability.ts';
 import { type Defaults, readDefaults, withDefaults } from '../../domain/protection/defaults.ts';
@@ -59,8 +60,16 @@ export function wishOf(
   { intent, symbol, protection }: Omit<Asking, 'quantity' | 'quantityType'>,
 ): OrderWish | undefined {
   const own = protection ?? NOTHING;
-  const fromFlat = isEntry(intent) ? filledIn(account, own, symbol) : own;
+  const fromFlat = mayOpen(intent) ? filledIn(account, own, symbol) : own;
   return isEmpty(own) && isEmpty(fromFlat) ? undefined : { own, fromFlat };
+}
+
+/** An entry, or an exit of an account that follows: what its strategy holds, and the account does not, is opened with it. */
+function mayOpen(intent: OrderIntent): boolean {
+  const { target } = intent;
+  if (isEntry(intent) || !target) return isEntry(intent);
+  const { position, opens } = target;
+  return sign(position) !== 0 && (opens === null || opens === sideTowards(position));
 }
 
 const isEmpty = (wish: Wish): boolean => Object.keys(wish).length === 0;
@@ -83,12 +92,13 @@ function defaultsOf(kept: unknown): Defaults {
   return 'defaults' in read ? read.defaults : {};
 }
 
-/** What the broker cannot keep is refused before anything trades. */
+/** What the broker cannot keep is refused before anything trades; but no exit for what its account fills in. */
 export function unsupported(
   account: Account,
   asking: Asking,
   factor: Decimal = account.quantityMultiplier,
 ): Denial | null {
+  if (!isEntry(asking.intent) && asking.protection === null) return null;
   const wish = wishOf(account, asking);
   if (!wish) return null;
   const { title, capabilities } = BROKERS[account.brokerName];

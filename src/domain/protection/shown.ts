@@ -99,8 +99,15 @@ const armed = ({ own: { stop, targets } }: OrderWish): ShownProtection => ({
 /** Of an order: what it asked for, and what became of that. null: it asked for nothing, or ended without opening anything. */
 export function protectionOf(order: Order, protection: Protection | null): ShownProtection | null {
   if (protection) return showProtection(protection);
-  return order.wish && !hasEnded(order.status) ? armed(order.wish) : null;
+  return order.wish && isAboutProtection(order) && !hasEnded(order.status) ? armed(order.wish) : null;
 }
+
+/** It sets what protects a position. An exit that may also open something does so once it opens that. */
+export const isAboutProtection = ({ wish, intent: { operation }, legs }: Order): boolean =>
+  wish !== undefined &&
+  (operation === 'PLACE_ENTRY_ORDER' ||
+    operation === 'PROTECT_POSITION' ||
+    legs.some(({ leg }) => leg === 'entry'));
 
 /** What is lost at the stop, from the average price; below zero: won. null: there is no stop, or it is not known what one is worth. */
 export function riskOf(
