@@ -144,6 +144,31 @@ describe('a report to a group', () => {
     );
     assert.equal(await world.position(moved ?? '', 'BTCUSDT'), '2');
   });
+
+  for (const [when, isMeanwhile] of [
+    ['is disabled', false],
+    ['is disabled meanwhile', true],
+  ] as const)
+    test(`that ${when} closes what contradicts the strategy, and opens nothing`, async (t) => {
+      const { report, happening, followers, world, first, url } = await openFollowers(t);
+      const [short, flat] = followers as [Trader, Trader];
+      await world.send(short, { action: 'sell', quantity: 5 });
+      const disable = () => world.as(first, 'PATCH', url, { enabled: false });
+      if (isMeanwhile) happening.meanwhile = disable;
+      else await disable();
+      const { body } = await report();
+      assert.deepEqual(
+        body.members.map(({ in_sync, order }) => [in_sync, order?.status ?? null, order?.operation ?? null]),
+        [
+          [false, null, null],
+          [false, null, null],
+          [false, 'filled', 'PLACE_EXIT_ORDER'],
+          [false, null, null],
+        ],
+      );
+      for (const { account } of [short, flat])
+        assert.match((await world.position(account.id, 'BTCUSDT')) ?? '0', /^0$/);
+    });
 });
 
 describe('a member of a group', () => {

@@ -5,7 +5,7 @@
 import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
+import { dayOf } from '../../domain/orders/entitlement.ts';
 import type { Action, OrderIntent } from '../../domain/orders/order.ts';
 import { withoutOpening } from '../../domain/orders/other-legs.ts';
 import { takenWith } from '../../domain/orders/sized-order.ts';
@@ -202,7 +202,7 @@ async function checkAndPlace(
   let asked: readonly Asked[] = [];
   const place = async ({ ask, claims }: Errand) => {
     const orders = async () => {
-      asked = await ask(current.members);
+      asked = await ask(current.members, current.group);
       return asked.map(newOrder);
     };
     return placeTogether(deps, {
@@ -236,7 +236,6 @@ async function checkAndPlace(
     const { notes, unit, stopped = null } = heard;
     // A group that is disabled opens nothing, by whatever word.
     const isOff = current.group?.enabled === false;
-    if (isOff && as && isEntry(as.intent)) return deny('group_disabled');
     const asSaid = intentOf(deps, target, said, simulation);
     const taken = takenWith(factor, { ...said, intent: isOff ? withoutOpening(asSaid) : asSaid });
     const intent = as?.intent ?? withoutStopped(taken.intent, stopped);

@@ -3,13 +3,14 @@
 
 import type { Statement } from '../../data/engine/db.ts';
 import { findStrategy } from '../../data/orders/strategies.ts';
-import { toNumberOrNull } from '../../domain/decimal.ts';
+import { type Decimal, toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import type { Group } from '../../domain/groups.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import type { Mapping } from '../../domain/signals/mapping.ts';
+import { closesFirst } from '../../domain/orders/position.ts';
+import { type Mapping, reduction } from '../../domain/signals/mapping.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Addressed } from './door.ts';
 import { type Ended, type MemberOutcome, refusedEntries } from './group-signal.ts';
@@ -26,7 +27,7 @@ export interface Asked {
 
 /** What is asked of whom, decided again where something has changed; and what is committed with it besides. */
 export interface Errand {
-  ask(members: readonly Addressed[]): Promise<readonly Asked[]>;
+  ask(members: readonly Addressed[], group: Group | null): Promise<readonly Asked[]>;
   claims(ends: readonly Ended[]): readonly Statement[];
 }
 
@@ -53,6 +54,7 @@ interface Follower extends Follows {
   readonly accountId: AccountId;
   readonly symbol: string;
   readonly factor: Hearing['factor'];
+  readonly held: Decimal;
 }
 
 interface Followed {
@@ -77,16 +79,14 @@ export async function reportSignal(
       if (each.refused || !hearing)
         return { accountId: account.id, report: each.refused?.denial ?? deny('webhook_payload_invalid') };
       const report = await reportStrategy(deps, each.to.target, hearing);
+      if (isDenial(report) || !report.follows) return { accountId: account.id, report };
       const { factor, signal } = hearing;
-      const follows = !isDenial(report) && report.follows;
-      const follower = follows ? { ...follows, accountId: account.id, factor, symbol: signal.symbol } : null;
+      const held = report.synced.brokerPosition;
+      const follower = { ...report.follows, accountId: account.id, factor, symbol: signal.symbol, held };
       return { accountId: account.id, report, follower };
     }),
   );
-  // A group that is disabled opens nothing.
-  const mayMove = ({ as }: Follower) => group?.enabled !== false || !isEntry(as.intent);
-  const followers = found.flatMap(({ follower }) => (follower && mayMove(follower) ? [follower] : []));
-  const { orders: moved, inDoubt } = await follow(followers);
+  const { orders: moved, inDoubt } = await follow(found.flatMap(({ follower }) => follower ?? []));
   const ends = endsWith(moved, inDoubt);
   const isTaken = ends.some(({ became }) => !isDenial(became));
   // What may stand, with its orders, is not recorded a second time.
@@ -98,8 +98,8 @@ export async function reportSignal(
   async function follow(asked: readonly Follower[]): Promise<Followed> {
     let left = asked;
     let placing: readonly Asked[] = [];
-    const ask = async (now: readonly Addressed[]) => {
-      placing = askedOf(left, now);
+    const ask = async (now: readonly Addressed[], at: Group | null) => {
+      placing = askedOf(left, now, at);
       return placing;
     };
     for (let tries = 1; left.length > 0 && tries <= MOST_TRIES; tries++) {
@@ -183,12 +183,24 @@ export async function reportSignal(
 }
 
 /** As they are now; not one that would take another symbol, or another size, than it was read for. */
-function askedOf(followers: readonly Follower[], members: readonly Addressed[]): readonly Asked[] {
+function askedOf(
+  followers: readonly Follower[],
+  members: readonly Addressed[],
+  group: Group | null,
+): readonly Asked[] {
   return members.flatMap((each) => {
     const own = followers.find(({ accountId }) => accountId === each.to.target.account.id);
     const isSame = own && own.factor === each.to.factor && own.symbol === each.signal?.symbol;
-    return isSame ? [{ each, heard: own.heard, as: own.as }] : [];
+    const as = isSame ? moveOf(own, group) : null;
+    return own && as ? [{ each, heard: own.heard, as }] : [];
   });
+}
+
+/** A group that is disabled opens nothing; what contradicts the strategy is closed all the same. null: nothing is to be done. */
+function moveOf({ as, held }: Follower, group: Group | null): Mapping | null {
+  const { target } = as.intent;
+  if (group?.enabled !== false || !isEntry(as.intent) || !target) return as;
+  return closesFirst(as.intent, held) ? reduction(target.position) : null;
 }
 
 /** As it is kept of each: an order, a report that moved nothing, or a refusal. */
