@@ -94,9 +94,12 @@ export interface WorkerOrders {
   recording(order: Order, token: string, options: SaveOptions, sent: AboutToSend): Recording;
   /** Why its entry ends from now on, unless another reason was given before; nothing else is changed. As it stands then. */
   endEntry(order: Order, why: OrderError): Promise<Order>;
-  /** Who traded last in the order's symbol, by our own record; of one that opens, or has traded itself, since it was accepted. */
+  /** Who traded last in the order's instrument, by our own record; of one that opens, or has traded itself, since it was accepted. */
   closedBy(
-    of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt' | 'legs'>,
+    of: Pick<
+      Order,
+      'userId' | 'accountId' | 'brokerName' | 'simulation' | 'symbol' | 'intent' | 'submittedAt' | 'legs'
+    >,
   ): Promise<'protection' | 'somebody'>;
   /**
    * The same, of an order that has ended by setting what protects a position: it is wanted from now on. One that was left at this very

@@ -34,6 +34,7 @@ import {
   ordersUnderWayNow,
   usersWithOrdersUnderWay,
 } from '../../src/data/orders/orders.ts';
+import { closedBy } from '../../src/data/orders/protections.ts';
 import { failedReversals } from '../../src/data/orders/reversals.ts';
 import {
   countOrders,
@@ -92,10 +93,10 @@ const isRare = (index: number) => index % 1_000 === 0;
 function order(index: number, status = isRare(index) ? 'rejected' : 'filled'): Statement {
   const rare = isRare(index);
   return sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
-      symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+      symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace, fill_quantity, filled_at)
     values (${idOf(index)}, 1, ${USER}, ${rare ? SMALL : MAIN}, 'paper', ${rare ? 'dashboard' : 'webhook'}, ${rare},
       ${rare ? 'AAPL' : 'BTCUSDT'}, 'buy', '{"operation":"PLACE_ENTRY_ORDER","side":"buy"}', '1', ${status}, '[]',
-      ${timeOf(index)}, ${timeOf(index)}, ${false}, '{}')`;
+      ${timeOf(index)}, ${timeOf(index)}, ${false}, '{}', ${status === 'filled' ? '1' : null}, ${status === 'filled' ? timeOf(index) : null})`;
 }
 
 const check = (index: number): Statement =>
@@ -264,6 +265,23 @@ for (const [name, open] of [
       }
       assert.deepEqual(await countChecks(db), { scheduled: 6, running: 0, done: 0, dead_letter: 6 });
       assert.equal((await ordersUnderWayNow(db)).count, 3);
+    });
+
+    listTest('who traded last in an instrument is found by each of its spellings', async ({ db }) => {
+      for (const intent of [
+        { operation: 'CLOSE_POSITION', direction: null },
+        { operation: 'PLACE_ENTRY_ORDER', side: 'buy' },
+      ] as const) {
+        const order = {
+          ...({ userId: USER, accountId: MAIN, brokerName: 'paper', simulation: false } as const),
+          ...{ symbol: 'BINANCE:BTCUSDT', intent, submittedAt: timestamp(NOW), legs: [] },
+        };
+        const plans = await plansOf(db, (each) => closedBy(each, order));
+        const plan = plans.at(-1) ?? '';
+        const seeks = plan.match(/(INDEX|using|on) order_history_by_symbol\b/g) ?? [];
+        assert.equal(seeks.length, 2, plan);
+        assert.doesNotMatch(plans.join('\n'), /SCAN (o|order_history)(?! USING)\b|Seq Scan on order_history/);
+      }
     });
 
     listTest('a search and the overview walk through no history', async ({ db }) => {

@@ -163,6 +163,26 @@ describe('a strategy that was stopped out', () => {
   });
 });
 
+test('whoever traded last in an instrument did so under whatever spelling', async (t) => {
+  const { world, trader, standing, ended, price } = await openDesk(t);
+  const byHand = async (fields: object) => {
+    const order = { trading_account_id: trader.account.id, quantity: 1, ...fields };
+    return (await world.as<OrderResult>(trader, 'POST', '/trading/order', order)).body;
+  };
+  const exit = async (symbol: string) => {
+    const { body } = await world.send(trader, { action: 'long_exit', symbol });
+    return [body.status, body.error?.code ?? null];
+  };
+  await byHand({ action: 'buy', symbol: 'BTCUSDT', stop_loss: '2%' });
+  await standing();
+  await price(58_000);
+  await ended();
+  assert.deepEqual(await exit('BINANCE:BTCUSDT'), ['done', null], 'its stop was there first');
+  await byHand({ action: 'buy', symbol: 'BINANCE:BTCUSDT' });
+  assert.equal((await byHand({ action: 'close_long', symbol: 'BINANCE:BTCUSDT' })).status, 'filled');
+  assert.deepEqual(await exit('btcusdt'), ['rejected', 'no_position'], 'somebody has closed by hand since');
+});
+
 test('who moves a stop has said nothing of the strategy: where it stands is known as before', async (t) => {
   const { alert, standing, world, trader, get } = await openDesk(t);
   await alert('buy', 0, 2, { stop_loss: '2%' });
@@ -239,6 +259,7 @@ describe('a bad day', () => {
     const asked = (order: Order, ms: number) => closedBy(world.db, { ...order, submittedAt: timestamp(ms) });
     assert.equal(await asked(entry, filledAt), 'protection');
     assert.equal(await asked(entry, filledAt + 1), 'somebody');
+    assert.equal(await asked({ ...entry, symbol: 'BINANCE:BTCUSDT' }, filledAt), 'protection');
     const exit: Order = { ...close, intent: { operation: 'PLACE_EXIT_ORDER', direction: 'long' } };
     assert.equal(await asked(exit, filledAt + 1), 'somebody', 'it has traded itself since');
     assert.equal(await asked({ ...exit, legs: [] }, filledAt + 1), 'protection');

@@ -20,6 +20,7 @@ import type { Protection, ProtectionState } from '../../domain/protection/protec
 import type { HistoryLine } from '../../domain/protection/told.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
+import { spellingsAt } from './spellings.ts';
 import { noteAllStopped, noteStopped } from './strategies.ts';
 
 /** What only the decision reads, as it is at first. */
@@ -233,32 +234,35 @@ const strategyOf = ({
 
 type Closed = Pick<
   Order,
-  'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt' | 'legs'
+  'userId' | 'accountId' | 'brokerName' | 'simulation' | 'symbol' | 'intent' | 'submittedAt' | 'legs'
 >;
 
 /** No order lives so long. */
 const LIFE_MS = 86_400_000;
 
-/** Who traded last in the symbol, by our own record; of an order that opens, or has traded itself, since it was accepted. */
+/** Who traded last in the instrument, by our own record; of an order that opens, or has traded itself, since it was accepted. */
 export async function closedBy(db: Reads, order: Closed): Promise<'protection' | 'somebody'> {
-  const { userId, accountId, simulation, symbol, intent, submittedAt } = order;
+  const { userId, accountId, simulation, intent, submittedAt } = order;
   const earliest = timestamp(millis(submittedAt) - LIFE_MS);
   const since =
     intent.operation === 'PLACE_ENTRY_ORDER' || hasTraded(order)
       ? sql`and submitted_at >= ${earliest} and (submitted_at >= ${submittedAt} or filled_at >= ${submittedAt})`
       : sql``;
-  const row = await db.get<{ source: string }>(
+  // `is true`: else SQLite takes the account's index, and passes over all of its orders in other symbols.
+  const last = (spelling: string) =>
     join(
       [
-        sql`select source from order_history
-            where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
+        sql`select * from (select source, submitted_at, order_id from order_history
+            where user_id = ${userId} and symbol = ${spelling} and (trading_account_id = ${accountId}) is true
               and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
         since,
-        sql`order by submitted_at desc, order_id desc limit 1`,
+        sql`order by submitted_at desc, order_id desc limit 1) as last`,
       ],
       ' ',
-    ),
-  );
+    );
+  const each = join((await spellingsAt(db, order)).map(last), ' union all ');
+  const newest = sql`order by submitted_at desc, order_id desc limit 1`;
+  const row = await db.get<{ source: string }>(join([each, newest], ' '));
   return row?.source === 'protection' ? 'protection' : 'somebody';
 }
 

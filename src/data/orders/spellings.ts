@@ -3,6 +3,7 @@
 
 import type { BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
 import { canonicalSymbol, readSymbol } from '../../domain/signals/symbol.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
 
@@ -34,6 +35,16 @@ export async function symbolsOf(
     ),
   );
   return rows.map(({ symbol }) => symbol);
+}
+
+/** Of an order's instrument, as its broker takes them for the same; its own first. */
+export async function spellingsAt(
+  db: Reads,
+  { userId, brokerName, symbol }: Pick<Order, 'userId' | 'brokerName' | 'symbol'>,
+): Promise<string[]> {
+  const canonical = canonicalSymbol(brokerName, symbol);
+  const isOther = (each: string) => each !== symbol && canonicalSymbol(brokerName, each) === canonical;
+  return [symbol, ...(await symbolsOf(db, userId)).filter(isOther)].slice(0, MOST_SPELLINGS);
 }
 
 /** Conditions that no row fits two of. What is asked for is among them, whether anybody has seen it or not. */
