@@ -180,6 +180,34 @@ describe('The legs of a protection', () => {
   });
 });
 
+describe('Of what stands already, with a trail of 10 points from an entry at 100', () => {
+  const standing = (stop: number, best: number, kind: 'stop_loss' | 'trailing_stop' = 'stop_loss') => ({
+    stop: { price: decimal(stop), kind },
+    trail: { distance: decimal(10), activateAt: null, from: decimal(100), best: decimal(best) },
+  });
+  const plannedOn = (fields: Record<string, unknown>, kept: Protected['kept']) =>
+    planned(fields, { ...on({ entry: '100', tick: '1' }), ...(kept !== undefined && { kept }) });
+
+  test('the stop that is taken away leaves the one that trails, and the market is to let that stand', () => {
+    const { legs } = plannedOn({ stop_loss: 'none' }, standing(80, 100));
+    assert.deepEqual(legs.map(shown), [['stop', '90', '0.4']]);
+    assert.match(
+      whyAgainstMarket(legs, 'long', { bid: decimal(85), ask: decimal(85) }) ?? '',
+      /^"trailing_stop" is 10p, which is 90, and the market is at 85 .*: the stop of a long position lies below/,
+    );
+    const followed = plannedOn({ stop_loss: 'none' }, standing(139, 150, 'trailing_stop'));
+    assert.deepEqual(followed.legs.map(shown), [['stop', '140', '0.4']]);
+  });
+  test('a trail that is given alone leaves the stop where it is', () => {
+    const given = { trailing_stop: '5p' };
+    assert.deepEqual(plannedOn(given, standing(80, 100)).legs, []);
+    assert.deepEqual(plannedOn(given, null).legs.map(shown), [['stop', '95', '0.4']]);
+  });
+  test('nothing is left where both are taken away', () => {
+    assert.deepEqual(plannedOn({ stop_loss: 'none', trailing_stop: 'none' }, standing(80, 100)).legs, []);
+  });
+});
+
 describe('How much each target closes', () => {
   const quantitiesOf = (
     percents: readonly number[],

@@ -541,6 +541,28 @@ describe('a plan', () => {
   });
 });
 
+test('a trailing stop beside "stop_loss": "none" is the stop, also where the account asks for one', async (t) => {
+  const { world, change, order, plan, get } = await openDesk(t);
+  await change({ guards: { require_stop: true } });
+  const { body: entry } = await order({ quantity: 1, stop_loss: 'none', trailing_stop: '1000p' });
+  assert.equal(entry.status, 'filled');
+  const stands = (price: number) =>
+    world.eventually(
+      () => get<Item>(`/trading/protections/${entry.protection?.id}`),
+      ({ stop_loss, state }) => stop_loss === price && state === 'standing',
+    );
+  const first = (entry.fill_price ?? 0) - 1_000;
+  await stands(first);
+
+  await order({ action: 'protect', stop_loss: 59_500 });
+  await stands(59_500);
+  const away = { action: 'protect', stop_loss: 'none' };
+  assert.equal((await plan<Plan>(away)).body.protection?.[0]?.price, first);
+  assert.equal((await order(away)).body.status, 'done');
+  await stands(first);
+  assert.equal((await order({ quantity: 1, stop_loss: 'none' })).body.status, 'filled', 'it has one');
+});
+
 test('an account that requires a stop lets no entry pass without one', async (t) => {
   const { change, order, plan, standing } = await openDesk(t);
   await change({ guards: { require_stop: true } });

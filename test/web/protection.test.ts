@@ -73,6 +73,16 @@ describe('the sentence of the drawer', () => {
     assert.equal(sentenceOf(looser).isLooser, true);
   });
 
+  it('says of a stop that is taken away from a trail where the trail has it', () => {
+    const trails = { ...standing, trailing_stop: { distance: 500, activate_at: null, best: 66_200 } };
+    const before = asStanding({ ...trails, stop_loss: 65_800 }, LONG);
+    const asked = { ...before, stop: { text: '', unit: 'price' } } as const;
+    const taken = { symbol: 'BTC', holding, ground: LONG, before, asked };
+    assert.deepEqual(changeOf(asked, before), { stop_loss: 'none' });
+    assert.equal(buttonWords(taken), 'Move the stop to 65,700');
+    assert.equal(removesStop(taken), false);
+  });
+
   it('says of a stop beyond the entry what is won', () => {
     assert.equal(
       said(changed({ stop: price('65700') })),

@@ -472,6 +472,7 @@ describe('A close on a bad day', () => {
       noteEquity: () => {},
       closedBy: async () => 'somebody',
       want: () => Promise.reject(new Error('nothing is protected here')),
+      wanted: async () => null,
       protecting: { see: async () => {}, free: free ?? (async () => false) },
       counters: UNCOUNTED,
       tracing: UNTRACED,

@@ -274,6 +274,7 @@ function scene(day: Day) {
         saveSending: commit,
         closedBy: async () => 'somebody',
         want: () => Promise.reject(new Error('nothing is protected here')),
+        wanted: async () => null,
         protecting: { see: async () => {}, free: async () => false },
         saveSeen: commit,
         endEntry: async (order) => order,

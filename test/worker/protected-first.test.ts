@@ -150,6 +150,34 @@ describe('An order that only protects', () => {
       });
       assert.deepEqual([ended.status, sides], [become, is > 0 ? ['long'] : []]);
     });
+
+  test('takes no stop away where the trail that stays would close the position at once', async () => {
+    const price = { bid: decimal(95), ask: decimal(95) };
+    const line = {
+      resolve: async () => ({ symbol: 'BTCUSDT', tickSize: decimal(1), quantityStep: decimal(1) }),
+      positions: async () => [{ symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) }],
+      quote: async () => price,
+      capabilities: {},
+    };
+    const trail = { distance: decimal(2), activateAt: decimal(110), from: decimal(100), best: decimal(100) };
+    const deps = {
+      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
+      clock: { now: () => NOW },
+      save: async (saved: Order) => saved,
+      want: async (wanted: Order) => wanted,
+      wanted: async () => ({ stop: { price: decimal(90), kind: 'stop_loss' }, trail }),
+    } as unknown as ProtectingOrder;
+    const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
+    const wish = { own: { stop: 'none' }, fromFlat: { stop: 'none' } } as const;
+    const ended = await protectPosition(deps, {
+      order: order('protect', { intent, quantity: ZERO, wish }),
+      trades: { expected: () => null },
+      now: async () => ({ others: [] }),
+      rest: async () => {},
+    });
+    assert.deepEqual([ended.status, ended.error?.code], ['rejected', 'invalid_protection']);
+    assert.match(ended.error?.message ?? '', /"trailing_stop" is 2p, which is 98, and the market is at 95/);
+  });
 });
 
 describe('An order whose broker cannot say what became of a stop', () => {

@@ -123,13 +123,12 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
   const { side } = protection;
   const trail = replaced(wish.trail, protection.trail, (asked) => trailOf(asked, side, ground));
   const stop = replaced(wish.stop, protection.stop, (level) => stopAt(level, side, ground));
-  const first = stop ?? (trail && wish.stop !== 'none' ? firstOf(trail, side, ground) : null);
   return {
     ...protection,
     setBy: ground.order,
     adopted: { order: ground.order, entry: ground.entry },
     heard: [...protection.heard, ground.order],
-    stop: first,
+    stop: stop ?? (trail && stopOfTrail(trail, protection, ground.tick)),
     trail,
     targets: replaced(wish.targets, protection.targets, (all) => targetsOf(all, side, ground)) ?? [],
     breakEven: replaced(wish.breakEven, protection.breakEven, (asked) => breakEvenOf(asked, side, ground)),
@@ -160,11 +159,10 @@ export function adoptBehind(protection: Protection, wish: Wish, later: Wish, gro
   const after = adopt(protection, Object.fromEntries(Object.entries(wish).filter(isLeft)), ground);
   const { adopted, setBy, stop, side } = protection;
   const isKept =
-    later.stop !== undefined ||
-    (stop !== null &&
-      stop.kind !== 'stop_loss' &&
-      after.stop !== null &&
-      isBetter(side, stop.price, after.stop.price));
+    stop !== null &&
+    stop.kind !== 'stop_loss' &&
+    after.stop !== null &&
+    isBetter(side, stop.price, after.stop.price);
   return { ...after, adopted, setBy, stop: isKept ? stop : after.stop };
 }
 
@@ -191,7 +189,7 @@ const wantedStop = (wish: Wish, side: Direction, ground: Ground): WantedStop | n
   isGiven(wish.stop)
     ? stopAt(wish.stop, side, ground)
     : isGiven(wish.trail)
-      ? firstOf(trailOf(wish.trail, side, ground), side, ground)
+      ? stopBehind(trailOf(wish.trail, side, ground), side, ground.tick)
       : null;
 
 function replaced<Asked, Wanted>(
@@ -209,10 +207,21 @@ const stopAt = (level: Level, side: Direction, { entry, tick }: Ground): WantedS
   kind: 'stop_loss',
 });
 
-const firstOf = ({ distance }: Trail, side: Direction, { entry, tick }: Ground): WantedStop => ({
-  ...stopAt({ unit: 'points', value: distance }, side, { entry, tick } as Ground),
+/** Where the trail has it: at its distance from the best price it has seen, which is the entry at first. */
+const stopBehind = ({ distance, best }: Trail, side: Direction, tick: Decimal): WantedStop => ({
+  price: priceOf({ unit: 'points', value: distance }, { leg: 'stop', side, entry: best, tick }) ?? tick,
   kind: 'trailing_stop' satisfies StopKind,
 });
+
+/** What trails has a stop, whatever is said of another one. Where a trail has brought it nearer already, it does not go back. */
+export function stopOfTrail(
+  trail: Trail,
+  { side, stop }: Pick<Protection, 'side' | 'stop'>,
+  tick: Decimal,
+): WantedStop {
+  const behind = stopBehind(trail, side, tick);
+  return stop?.kind === 'trailing_stop' && isBetter(side, stop.price, behind.price) ? stop : behind;
+}
 
 const trailOf = (
   { distance, activateAt }: { readonly distance: Distance; readonly activateAt: Level | null },

@@ -16,6 +16,8 @@ export interface PlannedIn extends Market {
   readonly least: Decimal;
   /** Of what is held; null: nothing is. */
   readonly averagePrice: Decimal | null;
+  /** What is wanted of that already. A worker of the release before says nothing of it. */
+  readonly kept?: Pick<Protection, 'stop' | 'trail'> | null;
 }
 
 export interface Foreseen {
@@ -43,8 +45,8 @@ export function foreseen(planned: Order, market: PlannedIn | null): Foreseen {
         ? market.ask
         : market.bid;
   if (entry === null) return { ...NOTHING, legs: null };
-  const { tick, step, least } = market;
-  const plan = planProtection(wish, { side, entry, held: absolute(position), tick, step, least });
+  const { tick, step, least, kept = null } = market;
+  const plan = planProtection(wish, { side, entry, held: absolute(position), tick, step, least, kept });
   if ('problem' in plan) return { ...NOTHING, error: { code: 'invalid_protection', message: plan.problem } };
   const against = whyAgainstMarket(plan.legs, side, market);
   return { ...plan, error: against === null ? null : { code: 'invalid_protection', message: against } };
@@ -65,7 +67,7 @@ function askedOf(planned: Order): { readonly wish: Wish; readonly position: Deci
 export function hasStop(entry: Order, kept: readonly Protection[]): boolean {
   const { own, fromFlat } = entry.wish ?? NO_WISH;
   if (opensAnew(entry)) return asksForStop(fromFlat);
-  if (asksForStop(own) || own.stop === 'none') return asksForStop(own);
+  if (asksForStop(own)) return true;
   const leg = entry.legs.findLast((each) => each.leg === 'entry');
   const side = leg?.side === 'sell' ? 'short' : 'long';
   return kept.some(
@@ -73,7 +75,8 @@ export function hasStop(entry: Order, kept: readonly Protection[]): boolean {
       each.instrument === leg?.instrument &&
       each.simulation === entry.simulation &&
       each.side === side &&
-      each.stop !== null,
+      // What trails keeps the stop that it has come to.
+      (own.stop === 'none' ? each.trail !== null && own.trail !== 'none' : each.stop !== null),
   );
 }
 

@@ -3,8 +3,10 @@
 
 import { compare, type Decimal, sign, ZERO } from '../decimal.ts';
 import type { Direction } from '../orders/order.ts';
+import { stopOfTrail } from './adopt.ts';
 import { distanceOf, type Level, levelText, priceOf } from './level.ts';
 import { targetShares } from './parcels.ts';
+import type { Protection } from './protection.ts';
 import { breakEvenPrice, isGiven, type ProtectionField, type Wish } from './wish.ts';
 
 /** What is protected, as it would be. */
@@ -18,6 +20,8 @@ export interface Protected {
   readonly step: Decimal;
   /** The least quantity of an order. */
   readonly least: Decimal;
+  /** What is wanted of it already; absent: nothing that counts. */
+  readonly kept?: Pick<Protection, 'stop' | 'trail'> | null;
 }
 
 export interface PlannedLeg {
@@ -57,16 +61,30 @@ export function planProtection(wish: Wish, on: Protected): PlannedProtection | {
 /** Whose price may lie nowhere. */
 type Sought = Omit<PlannedLeg, 'price'> & { readonly price: Decimal | null };
 
-/** A trailing stop without a stop begins at its own distance. */
+/** A trailing stop without a stop begins at its own distance; one that stays where the stop is taken away is where it has come to. */
 function stopOf({ stop, trail }: Wish, on: Protected): readonly Sought[] {
+  // The stop that stands is the first one of what trails from now on.
+  if (stop === undefined && on.kept?.stop) return [];
+  if (stop === 'none' && trail === undefined) return trailedOf(on);
   const level = isGiven(stop) ? stop : isGiven(trail) ? trail.distance : null;
-  if (level === null) return [];
-  const { side, held } = on;
-  const price = priceOf(level, { ...on, leg: 'stop' });
-  const how = `Closes all ${held} at the market once the price ${side === 'long' ? 'falls' : 'rises'} to ${price}${away(level, 'stop', on)}.`;
   const field = isGiven(stop) ? 'stop_loss' : 'trailing_stop';
-  return [{ leg: 'stop', price, quantity: held, how, field, said: levelText(level) }];
+  if (level === null) return [];
+  const price = priceOf(level, { ...on, leg: 'stop' });
+  return [{ ...closing(price, away(level, 'stop', on), on), field, said: levelText(level) }];
 }
+
+function trailedOf(on: Protected): readonly Sought[] {
+  const { kept, side, tick } = on;
+  if (!kept?.trail) return [];
+  const { price } = stopOfTrail(kept.trail, { ...kept, side }, tick);
+  const said = levelText({ unit: 'points', value: kept.trail.distance });
+  return [{ ...closing(price, '', on), field: 'trailing_stop', said }];
+}
+
+const closing = (price: Decimal | null, where: string, { side, held }: Protected) => ({
+  ...{ leg: 'stop' as const, price, quantity: held },
+  how: `Closes all ${held} at the market once the price ${side === 'long' ? 'falls' : 'rises'} to ${price}${where}.`,
+});
 
 function targetsOf({ targets }: Wish, on: Protected): readonly Sought[] {
   if (!isGiven(targets)) return [];

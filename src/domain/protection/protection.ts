@@ -241,7 +241,7 @@ export const isWatched = ({ state }: Pick<Protection, 'state'>): boolean =>
   state !== 'ended' && state !== 'left';
 
 /** Something is wanted at the broker, or by the clock. */
-export const wantsSomething = ({ stop, targets, timeStopAt }: Protection): boolean =>
-  stop !== null || timeStopAt !== null || targets.some(({ isFilled }) => !isFilled);
+export const wantsSomething = ({ stop, targets, trail, timeStopAt }: Protection): boolean =>
+  stop !== null || trail !== null || timeStopAt !== null || targets.some(({ isFilled }) => !isFilled);
 
 export const isPositive = (amount: Decimal): boolean => sign(amount) > 0;

@@ -27,7 +27,7 @@ type Given = Pick<Execution, 'connections' | 'counters' | 'tracing' | 'clock' | 
 };
 
 export function executionOf(deps: Given, user: UserId, { token, traded, mine }: Owner): Execution {
-  const { orders, log, protecting } = deps;
+  const { orders, protections, log, protecting } = deps;
   return {
     ...deps,
     judge: (entry) => judgeGuards(deps, entry),
@@ -54,6 +54,10 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
     closedBy: async (order, line) =>
       (await protecting.hasClosed(order, line)) ? 'protection' : orders.closedBy(order),
     want: async (order, of) => mine(order, await orders.want(traded(order), token, of)),
+    wanted: async ({ accountId, simulation }, { instrument, side }) =>
+      (await protections.kept(user, accountId)).find(
+        (each) => each.simulation === simulation && each.instrument === instrument && each.side === side,
+      ) ?? null,
     save: async (order, options = { settled: false }) =>
       mine(
         order,

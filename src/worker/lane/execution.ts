@@ -38,6 +38,7 @@ export interface Execution extends Sending, Pick<TakingBack, 'endEntry'> {
   closedBy(order: Order, line: Line): Promise<'protection' | 'somebody'>;
   /** In one unit with its end: what it asks for is wanted from now on. */
   want: ProtectingOrder['want'];
+  wanted: ProtectingOrder['wanted'];
   readonly protecting: Pick<Protecting, 'see' | 'free'>;
 }
 

@@ -2,6 +2,7 @@
 // to the moment in which something would be sent. Nothing is sent, saved or remembered.
 
 import { UNCOUNTED } from '../../domain/counters.ts';
+import { sign } from '../../domain/decimal.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
 import { mainLeg, type Order } from '../../domain/orders/order.ts';
 import { wouldWait } from '../../domain/orders/outcome.ts';
@@ -66,10 +67,8 @@ export async function answerPlan(
 }
 
 /** By what its protection would be placed; null: the broker has no such symbol. */
-function marketOf(
-  { connections }: Execution,
-  { accountId, simulation, symbol, intent, priced }: Order,
-): Promise<PlannedIn | null> {
+function marketOf({ connections, wanted }: Execution, planned: Order): Promise<PlannedIn | null> {
+  const { accountId, simulation, symbol, intent, priced } = planned;
   const price = priced && (priced.limit ?? priced.stop);
   return connections.use({ accountId, simulation }, async (line) => {
     const instrument = await line.resolve(symbol);
@@ -79,8 +78,11 @@ function marketOf(
     const { bid, ask } = price ? { bid: price, ask: price } : await line.quote(instrument);
     const { tickSize: tick } = instrument;
     const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
-    const averagePrice = held.find((each) => each.symbol === instrument.symbol)?.averagePrice ?? null;
-    return { bid, ask, tick, step, least, averagePrice };
+    const position = held.find((each) => each.symbol === instrument.symbol);
+    const side = position && sign(position.quantity) < 0 ? 'short' : 'long';
+    const all = position ? await wanted(planned, { instrument: instrument.symbol, side }) : null;
+    const kept = all && { stop: all.stop, trail: all.trail };
+    return { bid, ask, tick, step, least, averagePrice: position?.averagePrice ?? null, kept };
   });
 }
 

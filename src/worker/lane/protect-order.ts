@@ -17,6 +17,7 @@ import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
 import type { Wanting } from '../orders.ts';
@@ -28,6 +29,8 @@ export interface ProtectingOrder {
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   /** In one unit with its end: it is wanted from now on. */
   want(order: Order, of: Wanting): Promise<Order>;
+  /** What is wanted of the position by now; null: nothing is. */
+  wanted(order: Order, of: Pick<Wanting, 'instrument' | 'side'>): Promise<Protection | null>;
 }
 
 interface Task {
@@ -110,8 +113,9 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
     const { tickSize: tick } = instrument;
     const side = sign(held.quantity) > 0 ? 'long' : 'short';
+    const kept = await deps.wanted(order, { instrument: instrument.symbol, side });
     const on = { side, entry: held.averagePrice, held: absolute(held.quantity), tick, step, least } as const;
-    const planned = planProtection(order.wish.own, on);
+    const planned = planProtection(order.wish.own, { ...on, kept });
     const problem =
       'problem' in planned
         ? planned.problem

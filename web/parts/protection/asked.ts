@@ -31,6 +31,8 @@ export interface Asked {
   readonly trail: LevelText;
   /** It follows once the price was there; empty: at once. */
   readonly trailFrom: LevelText;
+  /** Where a trail that stands has brought the stop; absent: none does, or it is not known. */
+  readonly trailed?: number | null;
   readonly breakEven: {
     /** `none`: not by the account's default either. */
     readonly when: 'never' | 'none' | 'tp1' | 'price';
@@ -69,6 +71,7 @@ export function asStanding(protection: Protection | null, ground: Ground | null 
     targets: targets.length > 0 ? targets : nothing.targets,
     trail: trailing_stop ? { text: plain(trailing_stop.distance), unit: 'points' } : nothing.trail,
     trailFrom: trailing_stop?.activate_at == null ? nothing.trailFrom : price(trailing_stop.activate_at),
+    ...(trailing_stop && ground && { trailed: trailedTo(trailing_stop, ground) }),
     breakEven:
       break_even === null
         ? nothing.breakEven
@@ -80,6 +83,11 @@ export function asStanding(protection: Protection | null, ground: Ground | null 
     time: '',
   };
 }
+
+const trailedTo = (
+  { distance, best }: NonNullable<Protection['trailing_stop']>,
+  ground: Ground,
+): number | null => priceOf({ text: plain(distance), unit: 'points' }, 'stop', { ...ground, entry: best });
 
 /** What is less than a tick away from the average price is at it. */
 function offsetOf(to: number, ground: Ground | null): string {
@@ -267,8 +275,11 @@ export function evenPriceOf({ breakEven }: Asked, ground: Ground): number | null
 export const hasProblem = ({ targets, ...others }: Problems): boolean =>
   [...Object.values(others), ...targets].some((problem) => problem !== null);
 
-/** Where its stop would stand at first: a trailing one without a stop begins at its own distance. */
-export function stopPriceOf({ stop, trail }: Asked, ground: Ground): number | null {
+/** Where its stop would stand at first: a trailing one without a stop at its own distance, and no further back than one has brought it. */
+export function stopPriceOf({ stop, trail, trailed = null }: Asked, ground: Ground): number | null {
   if (isGiven(stop)) return priceOf(stop, 'stop', ground);
-  return isGiven(trail) ? priceOf(trail, 'stop', ground) : null;
+  if (!isGiven(trail)) return null;
+  const first = priceOf(trail, 'stop', ground);
+  if (first === null || trailed === null) return first ?? trailed;
+  return ground.isLong ? Math.max(first, trailed) : Math.min(first, trailed);
 }
