@@ -8,6 +8,7 @@ import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
 import { beginsAnew, toTakeIn } from '../../src/domain/protection/adopt.ts';
 import type { Protection } from '../../src/domain/protection/protection.ts';
+import type { Wish } from '../../src/domain/protection/wish.ts';
 import { takenIn as takingIn } from '../../src/worker/lane/taken-in.ts';
 
 const takenIn = async (...of: Parameters<typeof takingIn>): Promise<Protection> =>
@@ -313,6 +314,75 @@ describe('an entry that was never filled', () => {
     );
     assert.equal(taken.stop, null);
     assert.deepEqual(taken.wantedBy, []);
+  });
+});
+
+describe('a protect whose position is shown late when its wish is to be taken in', () => {
+  const protect = (wish: Wish): Order =>
+    ({
+      ...{ ...order('protect', 0, 'done'), legs: [], filledAt: timestamp(5_000) },
+      wish: { own: wish, fromFlat: {} },
+    }) as unknown as Order;
+  const far: Wish = { stop: { unit: 'percent', value: decimal(10) } };
+  const named: Wish = { stop: { unit: 'price', value: decimal(90) } };
+  const first = {
+    ...{
+      side: 'long',
+      wantedBy: ['protect'],
+      adopted: null,
+      heard: [],
+      stop: null,
+      targets: [],
+      trail: null,
+    },
+    ...{ breakEven: null, timeStopAt: null, legs: [], heldAt: null },
+  } as unknown as Protection;
+  const takeIn = (protection: Protection, orders: readonly Order[], held: readonly Position[]) =>
+    takenIn(
+      { orders: async (ids) => orders.filter(({ id }) => ids.includes(id)) },
+      { positions: async () => held },
+      { symbol: 'BTCUSDT', tickSize: decimal(1) } as Instrument,
+      protection,
+      RULES,
+    );
+
+  for (const [is, shown] of [
+    ['nothing', []],
+    ['another side', [{ ...HELD, quantity: decimal(-1) }]],
+    ['no average', [{ ...HELD, averagePrice: decimal(0) }]],
+  ] as const)
+    it(`waits where ${is} is shown, and is taken in once the position is`, async () => {
+      const waiting = await takeIn(first, [protect(far)], shown);
+      assert.deepEqual([waiting.stop, waiting.unpriced, waiting.wantedBy], [null, ['protect'], []]);
+      assert.equal(waiting.heldAt, timestamp(5_000), 'it was held when the protect was judged');
+      assert.deepEqual(await takeIn(waiting, [protect(far)], shown), waiting);
+      const then = await takeIn(waiting, [protect(far)], [HELD]);
+      assert.deepEqual([then.stop?.price, then.unpriced], ['90', []]);
+    });
+  it('needs no average where it names prices alone', async () => {
+    const then = await takeIn(first, [protect(named)], [{ ...HELD, averagePrice: decimal(0) }]);
+    assert.deepEqual([then.stop?.price, then.unpriced], ['90', []]);
+  });
+  it('leaves what was asked for after it as it is', async () => {
+    const points = { unit: 'points', value: decimal(5) } as const;
+    const asks: Wish = { targets: [{ at: points, percent: decimal(100) }] };
+    const add = {
+      ...filledAt(101, order('add', 9_000)),
+      ...{ positionBefore: decimal(1), wish: { own: asks, fromFlat: asks } },
+    };
+    const both = { ...first, wantedBy: ['protect', 'add'] as OrderId[] };
+    const waiting = await takeIn(both, [protect(far), add], []);
+    assert.deepEqual([waiting.targets[0]?.price, waiting.unpriced], ['106', ['protect']]);
+    const asked = { ...far, targets: 'none' } as const;
+    const then = await takeIn(waiting, [protect(asked), add], [HELD]);
+    assert.deepEqual([then.stop?.price, then.targets[0]?.price, then.unpriced], ['90', '106', []]);
+    assert.equal(then.adopted?.order, 'add');
+  });
+  it('is of a position that was closed since, where another one was opened', async () => {
+    const next = filledAt(100, { ...order('next', 9_000), positionBefore: decimal(0) });
+    const waiting = await takeIn(first, [protect(far)], []);
+    const then = await takeIn({ ...waiting, wantedBy: [next.id] }, [protect(far), next], []);
+    assert.deepEqual([then.stop, then.unpriced, then.wantedBy], [null, [], []]);
   });
 });
 

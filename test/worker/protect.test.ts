@@ -248,6 +248,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     closes,
     told,
     saved: () => saved,
+    due: () => due,
     pass,
     later(ms: number) {
       now += ms;
@@ -516,6 +517,60 @@ describe('a position that is gone', () => {
     lived.counts(decimal(-1));
     await lived.pass();
     assert.deepEqual([lived.saved().state, lived.exchange.resting()], ['ended', []]);
+  });
+});
+
+describe('a wish that waits until its position is shown', () => {
+  const waits = { stop: null, unpriced: ['protect' as OrderId] };
+  const openLife = (more: Partial<Protection> = {}) => {
+    const lived = life(WAYS[0] as Ways, wanted({ ...waits, ...more }), []);
+    const line = lived.exchange.line as Mutable<typeof lived.exchange.line>;
+    const { position } = line;
+    return {
+      ...lived,
+      shows: (quantity: Decimal | null) => {
+        line.position = quantity === null ? position : async () => quantity;
+      },
+    };
+  };
+
+  it('keeps its protection while our own fills say that something is held, and is looked at again soon', async () => {
+    const { exchange, pass, saved, shows, due } = openLife();
+    exchange.trade(decimal(5));
+    shows(ZERO);
+    await pass();
+    assert.deepEqual([saved().state, saved().unpriced, due()], ['armed', ['protect'], START + 1_000]);
+    shows(null);
+    await pass();
+    assert.deepEqual([isWatched(saved()), saved().unpriced, due()], [true, ['protect'], START + 1_000]);
+  });
+  it('keeps it for a moment where our fills know nothing of it: it was held when it was asked for', async () => {
+    const { pass, saved, shows, counts, later, due } = openLife({ heldAt: timestamp(START) });
+    counts(ZERO);
+    shows(ZERO);
+    await pass();
+    assert.deepEqual([saved().state, due()], ['armed', START + 1_000]);
+    later(5_000);
+    await pass();
+    assert.equal(saved().state, 'ended');
+  });
+  it('ends seconds after the position', async () => {
+    const { exchange, pass, saved, later } = openLife();
+    exchange.trade(decimal(5));
+    await pass();
+    exchange.trade(decimal(-5));
+    await pass();
+    assert.notEqual(saved().state, 'ended');
+    later(5_000);
+    await pass();
+    assert.equal(saved().state, 'ended');
+  });
+  it('and where another side is held instead', async () => {
+    const { pass, saved, shows, counts } = openLife();
+    counts(decimal(-3));
+    shows(decimal(-3));
+    await pass();
+    assert.equal(saved().state, 'ended');
   });
 });
 

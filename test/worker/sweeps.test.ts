@@ -237,6 +237,7 @@ describe('A look at what protects positions', () => {
     ['an order’s wish is to be taken in', { wantedBy: ['order' as OrderId] }, false],
     ['its time has come', { timeStopAt: timestamp(NOW) }, false],
     ['it is to be closed', { closesFor: 'stop_loss' }, false],
+    ['a wish waits until it is shown', { unpriced: ['protect' as OrderId] }, false],
   ] as const)
     test(`waits for nobody where ${what}, and leaves the line`, async () => {
       const { take, happened } = openTurns();

@@ -27,6 +27,7 @@ import { noteAllStopped, noteStopped } from './strategies.ts';
 const UNTOUCHED = {
   adopted: null,
   heard: [],
+  unpriced: [],
   stop: null,
   targets: [],
   trail: null,

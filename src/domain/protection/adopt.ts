@@ -80,6 +80,7 @@ export const anew = (protection: Protection): Protection => ({
   ...protection,
   adopted: null,
   heard: [],
+  unpriced: [],
   stop: null,
   targets: [],
   trail: null,
@@ -99,6 +100,7 @@ export const anew = (protection: Protection): Protection => ({
 export const stopAlone = (protection: Protection): Protection => ({
   ...protection,
   heard: [],
+  unpriced: [],
   targets: [],
   trail: null,
   breakEven: null,

@@ -17,6 +17,7 @@ import { millis, timestamp } from '../ids.ts';
 import { brokenEven, follow, followsPrice } from './follow.ts';
 import { type Parcel, parcels, settledTargets } from './parcels.ts';
 import {
+  isAwaiting,
   isPositive,
   isWatched,
   leftOf,
@@ -68,7 +69,7 @@ export function nextProtection(wanted: Protection, facts: Facts, rules: Rules): 
 const isUnwanted = (protection: Protection, { isUnsettled }: Facts): boolean =>
   !wantsSomething(protection) &&
   protection.legs.length === 0 &&
-  protection.wantedBy.length === 0 &&
+  !isAwaiting(protection) &&
   protection.closesFor === null &&
   !isUnsettled;
 
@@ -204,13 +205,14 @@ function whenFlat(seen: Recognised, facts: Facts, rules: Rules): Step {
   if (held?.isAgreed === false) return rest({ ...protection, seenAt: null }, now + SOON_MS);
   // Nor what was shown a moment ago, while an entry is under way that may have brought it: our fills may not have known of it yet.
   const shownAt = protection.heldAt ?? protection.seenAt;
-  const isLate = isUnsettled && shownAt !== null && now - millis(shownAt) < UNSETTLED_MS;
+  const isShownLate = shownAt !== null && now - millis(shownAt) < UNSETTLED_MS;
+  const isLate = (isUnsettled || isAwaiting(protection)) && isShownLate;
   const leaving = removal(seen, facts, (leg) => !isLate || leg.level > 0);
   if (leaving) return leaving;
   if (isUnsettled || protection.wantedBy.length > 0)
     return rest(protection, now + (isForsaken(protection, now) ? rules.sweepMs : UNSETTLED_MS));
-  // What the broker does not know may turn out to have closed it.
-  if (protection.legs.length > 0) return rest(protection, now + Math.min(SOON_MS, rules.sweepMs));
+  // What the broker does not know may turn out to have closed it. And somebody was told that what he asked for is done.
+  if (protection.legs.length > 0 || isLate) return rest(protection, now + Math.min(SOON_MS, rules.sweepMs));
   if (resting === null) return { do: 'look at the orders' };
   const order = resting.find(({ clientOrderId }) => !asked.has(clientOrderId));
   return order ? { do: 'cancel', protection, order } : ended(protection);
@@ -298,7 +300,8 @@ function dueAt(protection: Protection, { now, isUnsettled, held }: Facts, rules:
   const { timeStopAt, state, legs } = protection;
   // What the broker shows late may be more than what it covers.
   const isLagging = held?.isAgreed === false;
-  const isPending = state !== 'standing' || isLagging || legs.some((leg) => !isAtRest(leg));
+  const isPending =
+    state !== 'standing' || isLagging || isAwaiting(protection) || legs.some((leg) => !isAtRest(leg));
   return Math.min(
     now + rules.sweepMs,
     isPending ? now + SOON_MS : Number.POSITIVE_INFINITY,

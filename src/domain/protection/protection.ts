@@ -144,6 +144,11 @@ export interface Protection {
   readonly adopted: { readonly order: OrderId; readonly entry: Decimal } | null;
   /** Of those that it is wanted by: whose wish was taken in already. */
   readonly heard: readonly OrderId[];
+  /**
+   * Orders that have ended, and whose wish is taken in once it is shown at which price the position is held. Where none is held any more
+   * they ask for nothing. Older programs keep none.
+   */
+  readonly unpriced?: readonly OrderId[];
   readonly stop: WantedStop | null;
   readonly targets: readonly WantedTarget[];
   readonly trail: Trail | null;
@@ -243,5 +248,9 @@ export const isWatched = ({ state }: Pick<Protection, 'state'>): boolean =>
 /** Something is wanted at the broker, or by the clock. */
 export const wantsSomething = ({ stop, targets, trail, timeStopAt }: Protection): boolean =>
   stop !== null || trail !== null || timeStopAt !== null || targets.some(({ isFilled }) => !isFilled);
+
+/** A wish is yet to be taken in. */
+export const isAwaiting = ({ wantedBy, unpriced = [] }: Pick<Protection, 'wantedBy' | 'unpriced'>): boolean =>
+  wantedBy.length + unpriced.length > 0;
 
 export const isPositive = (amount: Decimal): boolean => sign(amount) > 0;

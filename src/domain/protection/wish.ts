@@ -206,6 +206,13 @@ export const hasPrices = ({ stop, targets, trail, breakEven }: Wish): boolean =>
     ...(isGiven(breakEven) && breakEven.at !== 'tp1' ? [breakEven.at] : []),
   ].some(({ unit }) => unit === 'price');
 
+/** Something of it counts from the entry. */
+export const countsFromEntry = ({ stop, targets, trail, breakEven }: Wish): boolean =>
+  isGiven(trail) ||
+  isGiven(breakEven) ||
+  (isGiven(stop) && stop.unit !== 'price') ||
+  (isGiven(targets) && targets.some(({ at }) => at.unit !== 'price'));
+
 /** It leads to a stop at the broker: a trailing one is the stop that it begins with. */
 export const asksForStop = ({ stop, trail }: Wish): boolean => isGiven(stop) || isGiven(trail);
 

@@ -4,7 +4,7 @@
 import type { Account } from '../../data/accounts/accounts.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import { followsPrice } from '../../domain/protection/follow.ts';
-import type { Protection } from '../../domain/protection/protection.ts';
+import { isAwaiting, type Protection } from '../../domain/protection/protection.ts';
 import { isAtRest } from '../../domain/protection/sending.ts';
 import type { Rules } from '../../domain/protection/step.ts';
 import { isForsaken } from '../../domain/protection/undecided.ts';
@@ -67,7 +67,7 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     isForsaken(protection, clock.now()) || (isStanding(protection) && isUndisturbed(protection));
 
   const isUndisturbed = (protection: Protection): boolean =>
-    protection.wantedBy.length === 0 &&
+    !isAwaiting(protection) &&
     protection.closesFor === null &&
     protection.suspendedAt === null &&
     protection.legs.every(isAtRest) &&

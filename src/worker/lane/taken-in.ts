@@ -1,7 +1,7 @@
 // What orders that were filled since ask for becomes what is wanted of a position's protection.
 
-import type { Instrument } from '../../broker/broker.ts';
-import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import type { Instrument, Position } from '../../broker/broker.ts';
+import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
 import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
@@ -18,9 +18,9 @@ import {
   stopAlone,
   toTakeIn,
 } from '../../domain/protection/adopt.ts';
-import type { Protection } from '../../domain/protection/protection.ts';
+import { isAwaiting, type Protection } from '../../domain/protection/protection.ts';
 import { mayWantStop } from '../../domain/protection/undecided.ts';
-import type { Wish } from '../../domain/protection/wish.ts';
+import { countsFromEntry, type Wish } from '../../domain/protection/wish.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
 
@@ -39,17 +39,21 @@ export async function takenIn(
   first: Protection,
   rules: { readonly giveUpMs: number },
 ): Promise<TakenIn> {
-  if (first.wantedBy.length === 0) return { protection: first, isUndecided: false };
-  const { wantedBy, adopted } = first;
+  if (!isAwaiting(first)) return { protection: first, isUndecided: false };
+  const { adopted, unpriced = [] } = first;
+  const wantedBy = [...first.wantedBy, ...unpriced];
   const ids = adopted && !wantedBy.includes(adopted.order) ? [...wantedBy, adopted.order] : wantedBy;
   const orders = await protections.orders(ids);
   // Until it is known what became of one, the position decides, and then its own fill once more.
   const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
-  let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
+  const open = first.wantedBy.filter(isOpen);
+  let protection: Protection = { ...first, wantedBy: open, unpriced: [] };
   const last = orders.find((each) => each.id === adopted?.order);
-  for (const order of toTakeIn(first, orders)) {
+  for (const order of toTakeIn({ ...first, wantedBy }, orders)) {
     if (isBehind(order, last)) {
-      protection = behind(protection, order, last, tick);
+      const price = isEntry(order) ? entryOf(order) : await priceOf(order);
+      const isLate = price === null && !isEntry(order);
+      protection = isLate ? awaiting(protection, order) : behind(protection, order, last, price, tick);
       continue;
     }
     const before = orders.find((each) => each.id === protection.adopted?.order);
@@ -59,9 +63,11 @@ export async function takenIn(
       protection = begunBy(order, isInDoubt ? stopAlone(protection) : anew(protection));
     }
     if (!order.wish || isNeverFilled(order) || isAddYetToFill(order, protection)) continue;
-    const price = entryOf(order) ?? (await averageOf(line, symbol, first));
-    if (price === null) continue;
-    protection = adopt(protection, wishOf(order), groundOf(order, price, tick));
+    const price = await priceOf(order);
+    protection =
+      price === null
+        ? awaiting(protection, order)
+        : adopt(protection, wishOf(order), groundOf(order, price, tick));
   }
   protection = { ...protection, heard: protection.heard.filter(isOpen) };
   const decided = orders.find((each) => each.id === protection.adopted?.order);
@@ -69,6 +75,24 @@ export async function takenIn(
     protection: JSON.stringify(protection) === JSON.stringify(first) ? first : protection,
     isUndecided: orders.some((order) => mayWantStop(order, first.instrument) && !isBehind(order, decided)),
   };
+
+  /** From which its distances count; null: nobody knows by now. */
+  async function priceOf(order: Order): Promise<Decimal | null> {
+    const price = entryOf(order);
+    if (price !== null) return price;
+    const held = await shownOf(line, symbol, first);
+    if (held === null) return null;
+    if (held.averagePrice !== ZERO) return held.averagePrice;
+    return hasEnded(order.status) && !countsFromEntry(wishOf(order)) ? ZERO : null;
+  }
+}
+
+/** What was filled, or judged by what was held, is shown late: its wish waits. One that may yet be filled is wanted by its own id. */
+function awaiting(protection: Protection, { id, status, filledAt }: Order): Protection {
+  if (!hasEnded(status)) return protection;
+  const { unpriced = [], heldAt = null } = protection;
+  const isNewer = filledAt !== null && (heldAt === null || millis(filledAt) > millis(heldAt));
+  return { ...protection, unpriced: [...unpriced, id], heldAt: isNewer ? filledAt : heldAt };
 }
 
 /**
@@ -87,8 +111,13 @@ function begunBy(order: Order, protection: Protection): Protection {
 }
 
 /** It has ended, and another one that was sent after it was taken in first. */
-function behind(protection: Protection, order: Order, last: Order, tick: Decimal): Protection {
-  const price = entryOf(order);
+function behind(
+  protection: Protection,
+  order: Order,
+  last: Order,
+  price: Decimal | null,
+  tick: Decimal,
+): Protection {
   const isOfBefore = beginsAnew(last, order);
   const later = wishOf(last);
   if (price !== null && !isOfBefore)
@@ -110,18 +139,18 @@ const groundOf = (order: Order, entry: Decimal, tick: Decimal): Ground => ({
 
 /** What is held is somebody else's. */
 const isNeverFilled = (order: Order): boolean =>
-  order.legs.some(({ leg }) => leg === 'entry') &&
-  hasEnded(order.status) &&
-  order.status !== 'filled' &&
-  entryOf(order) === null;
+  isEntry(order) && hasEnded(order.status) && order.status !== 'filled' && entryOf(order) === null;
 
 /** What has a stop already keeps that one until something of what is added is known to be filled: it may be nearer to the market. */
 const isAddYetToFill = (order: Order, { stop, adopted }: Protection): boolean =>
   stop !== null &&
   adopted?.order !== order.id &&
   !opensAnew(order) &&
-  order.legs.some(({ leg }) => leg === 'entry') &&
+  isEntry(order) &&
   entryOf(order) === null;
+
+/** Others trade nothing, and speak of what is held. */
+const isEntry = ({ legs }: Order): boolean => legs.some(({ leg }) => leg === 'entry');
 
 /** At which price it was filled so far; null: nothing is known to be. */
 function entryOf(order: Order): Decimal | null {
@@ -130,12 +159,11 @@ function entryOf(order: Order): Decimal | null {
 }
 
 /** By the broker's word, where ours says nothing. */
-async function averageOf(
+async function shownOf(
   line: Pick<Line, 'positions'>,
   symbol: string,
   { side }: Protection,
-): Promise<Decimal | null> {
+): Promise<Position | null> {
   const held = (await line.positions()).find((position) => position.symbol === symbol);
-  if (!held || sign(held.quantity) !== (side === 'long' ? 1 : -1)) return null;
-  return compare(absolute(held.averagePrice), ZERO) > 0 ? held.averagePrice : null;
+  return held && sign(held.quantity) === (side === 'long' ? 1 : -1) ? held : null;
 }
