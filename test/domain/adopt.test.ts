@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { OrderId } from '../../src/domain/ids.ts';
-import { adopt, adoptBehind, type Ground } from '../../src/domain/protection/adopt.ts';
+import { adopt, adoptBehind, type Ground, stopAlone } from '../../src/domain/protection/adopt.ts';
 import { follow } from '../../src/domain/protection/follow.ts';
 import { type Protection, wantsSomething } from '../../src/domain/protection/protection.ts';
 import type { Wish } from '../../src/domain/protection/wish.ts';
@@ -93,4 +93,39 @@ it('a trail of an entry that is known only after its stop was declined has its o
   const known = adoptBehind(declined, { stop: price(95), trail: trail(10) }, { stop: 'none' }, by('opening'));
   assert.deepEqual(stopOf(known), ['90', 'trailing_stop']);
   assert.equal(known.adopted?.order, 'protect');
+});
+
+describe('a close for a stop that was passed', () => {
+  const asks = { stop: price(95), timeStop: { seconds: 600 } } as const;
+  const closing: Protection = { ...opened(asks), closesFor: 'stop_loss' };
+  for (const [what, wish, is] of [
+    ['whoever gives another stop', { stop: price(70) }, null],
+    ['whoever wants none', { stop: 'none' }, null],
+    ['whoever lets it trail from now on', { trail: trail(10) }, null],
+    ['nobody who speaks of targets alone', { targets: 'none' }, 'stop_loss'],
+    ['nobody who speaks of the clock alone', { timeStop: 'none' }, 'stop_loss'],
+  ] as const)
+    it(`is taken back by ${what}`, () => {
+      assert.equal(protect(closing, wish).closesFor, is);
+    });
+  it('is taken back by an add that brings its own stop, and not by one without', () => {
+    assert.equal(adopt(closing, { stop: price(70) }, by('add')).closesFor, null);
+    assert.equal(adopt(closing, {}, by('add')).closesFor, 'stop_loss');
+  });
+  it('stays when the end of the entry is known that asked for the stop', () => {
+    const ended = adopt(closing, asks, by('opening', decimal(98)));
+    assert.deepEqual([ended.adopted?.entry, ended.closesFor], ['98', 'stop_loss']);
+  });
+  it('stays where an entry before it is known only now, and the stop that has moved since stays', () => {
+    const moved = { ...closing, stop: { price: decimal(96), kind: 'trailing_stop' } } as const;
+    const known = adoptBehind(moved, { stop: price(90) }, {}, by('before'));
+    assert.deepEqual([known.stop?.price, known.closesFor], ['96', 'stop_loss']);
+    assert.equal(adoptBehind(closing, { stop: price(90) }, {}, by('before')).closesFor, null);
+  });
+  it('leaves a close by the clock where it is', () => {
+    assert.equal(protect(closing, { stop: price(70) }).timeStopAt, closing.timeStopAt);
+  });
+  it('is none of a position that may be another one', () => {
+    assert.equal(stopAlone(closing).closesFor, null);
+  });
 });

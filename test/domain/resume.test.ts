@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, type OrderId, timestamp } from '../../src/domain/ids.ts';
 import { type Protection, type ProtectiveLeg, protectiveId } from '../../src/domain/protection/protection.ts';
-import { type FoundThere, withFound } from '../../src/domain/protection/resume.ts';
+import { type FoundThere, resumed, withFound } from '../../src/domain/protection/resume.ts';
 import type { ShownStop } from '../../src/domain/protection/step.ts';
 
 const ID = '00000000-0000-7000-8000-00000000000a';
@@ -30,6 +30,10 @@ const found = (names: FoundThere['names'], ...stops: readonly ShownStop[]): Foun
 });
 
 const namesOf = ({ legs }: Protection) => legs.map(({ clientOrderId }) => clientOrderId);
+
+it('closes nothing for what was passed before it was left: what is passed now is seen when its stop is placed', () => {
+  assert.equal(resumed({ ...left(), closesFor: 'stop_loss' }, 0).closesFor, null);
+});
 
 describe('where the broker shows its own ids alone', () => {
   it('is the one that it knows by its id, wherever that stands by now', () => {

@@ -14,7 +14,7 @@ import {
   type UserId,
 } from '../../src/domain/ids.ts';
 import { keptQuantities } from '../../src/domain/protection/ability.ts';
-import { anew } from '../../src/domain/protection/adopt.ts';
+import { adopt, anew } from '../../src/domain/protection/adopt.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
 import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
@@ -517,6 +517,39 @@ describe('a position that is gone', () => {
     lived.counts(decimal(-1));
     await lived.pass();
     assert.deepEqual([lived.saved().state, lived.exchange.resting()], ['ended', []]);
+  });
+});
+
+describe('a position that is to be closed, and whose close was refused', () => {
+  const openLife = () => {
+    const lived = life(WAYS[0] as Ways, wanted({ closesFor: 'stop_loss' }), []);
+    lived.exchange.trade(decimal(5));
+    return lived;
+  };
+  const by = { order: 'protect' as OrderId, entry: decimal(100), tick: decimal(1), filledAt: START };
+
+  it('is closed as soon as that is possible', async () => {
+    const { pass, closes } = openLife();
+    await pass();
+    assert.deepEqual(closes, ['stop_loss']);
+  });
+  it('is held on where its owner has set another stop since, until that one is passed', async () => {
+    const { exchange, pass, closes, want, saved } = openLife();
+    want(adopt(saved(), { stop: { unit: 'price', value: decimal(70) } }, by));
+    await pass();
+    assert.deepEqual(
+      [closes, exchange.standing().map(({ price }) => price), exchange.held()],
+      [[], ['70'], decimal(5)],
+    );
+    exchange.priced(decimal(69));
+    await pass();
+    assert.deepEqual([exchange.held(), saved().state], [ZERO, 'ended']);
+  });
+  it('is held on where its owner wants no stop any more', async () => {
+    const { exchange, pass, closes, want, saved } = openLife();
+    want(adopt(saved(), { stop: 'none' }, by));
+    await pass();
+    assert.deepEqual([closes, exchange.held()], [[], decimal(5)]);
   });
 });
 

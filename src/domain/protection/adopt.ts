@@ -107,6 +107,7 @@ export const stopAlone = (protection: Protection): Protection => ({
   timeStopAt: null,
   targetsRestoredAt: [],
   targetsAgainAt: null,
+  closesFor: null,
   legs: protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
 });
 
@@ -149,6 +150,8 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
         ? protection.legs
         : protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
     targetsAgainAt: null,
+    // Nor is it closed for a stop that another one, or none, has taken the place of. Where that one is passed too, it is closed for it.
+    closesFor: wish.stop === undefined && !isGiven(wish.trail) ? protection.closesFor : null,
   };
 }
 
@@ -159,13 +162,13 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
 export function adoptBehind(protection: Protection, wish: Wish, later: Wish, ground: Ground): Protection {
   const isLeft = ([part]: [string, unknown]) => later[part as keyof Wish] === undefined;
   const after = adopt(protection, Object.fromEntries(Object.entries(wish).filter(isLeft)), ground);
-  const { adopted, setBy, stop, side } = protection;
+  const { adopted, setBy, stop, side, closesFor } = protection;
   const isKept =
     stop !== null &&
     stop.kind !== 'stop_loss' &&
     after.stop !== null &&
     isBetter(side, stop.price, after.stop.price);
-  return { ...after, adopted, setBy, stop: isKept ? stop : after.stop };
+  return { ...after, adopted, setBy, ...(isKept && { stop, closesFor }) };
 }
 
 /** The same order, at its end: its average has changed a little, and what counts from it does too. What has moved since stays. */

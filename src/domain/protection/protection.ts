@@ -169,8 +169,8 @@ export interface Protection {
   readonly targetsAgainAt: Timestamp | null;
   /** Since when an exit has what it reserves. */
   readonly suspendedAt: Timestamp | null;
-  /** What is still held is to be closed at the market, for this reason; null: it is protected. */
-  readonly closesFor: ExitReason | null;
+  /** What is still held is to be closed at the market, since the stop that was set so was passed; null: it is protected. */
+  readonly closesFor: StopKind | null;
   /** The order that closes the position for it, and when it was asked for. */
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
   /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. `asked`: a `protect` speaks of the position. */

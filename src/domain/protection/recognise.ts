@@ -4,7 +4,7 @@
 
 import { add } from '../decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
-import { type ExitReason, isLegOf, isPositive, type Protection, type ProtectiveLeg } from './protection.ts';
+import { isLegOf, isPositive, type Protection, type ProtectiveLeg } from './protection.ts';
 import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
 
 /** What the broker is to show is looked at so often within a pass. */
@@ -246,7 +246,7 @@ function record(
   { fills, hasDied }: Fate,
   { names }: Facts,
 ): Step {
-  const byStop: ExitReason = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
+  const byStop = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
   const asTarget = fills.find(({ by }) => by === 'target')?.order;
   const targets = protection.targets.map((target, index) =>
     asTarget && index === leg.level - 1

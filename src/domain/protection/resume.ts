@@ -18,7 +18,7 @@ import type { ShownOrder, ShownStop } from './step.ts';
 /** So many legs may have been sent since by who forgot them: their ids are never used again, and are known as ours. */
 const FORGOTTEN_LEGS = 100;
 
-/** From now on it is looked at again. Of its legs only the broker knows whether they are there. */
+/** From now on it is looked at again. Of its legs only the broker knows whether they are there, and which price was passed is long ago. */
 export const resumed = (protection: Protection, now: number): Protection => ({
   ...protection,
   state: 'armed',
@@ -32,6 +32,7 @@ export const resumed = (protection: Protection, now: number): Protection => ({
   targetsRestoredAt: [],
   expiredAt: [],
   suspendedAt: null,
+  closesFor: null,
   unprotectedSince: null,
   dueAt: timestamp(now),
 });
