@@ -3,9 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ZERO } from '../../src/domain/decimal.ts';
+import type { AccountId } from '../../src/domain/ids.ts';
+import { protectionTrouble } from '../../src/domain/told/protection-trouble.ts';
+import type { TroubledAccount } from '../../src/domain/told/trouble.ts';
 import { openProtecting } from './protecting-desk.ts';
 
 const SWEEP_MS = 30_000;
+const ACCOUNT: TroubledAccount = { id: 'account' as AccountId, name: 'Main', brokerName: 'alpaca' };
 
 describe('The protection of a position whose name the broker does not know any more', () => {
   test('goes on while the position is shown, and is looked after again when the name is back', async (t) => {
@@ -14,7 +18,13 @@ describe('The protection of a position whose name the broker does not know any m
     desk.isGone = true;
     await desk.pass(4 * SWEEP_MS);
     const { state, reason } = desk.wanted();
-    assert.deepEqual([state, reason], ['unwatched', 'It is not found.']);
+    assert.deepEqual(
+      [state, reason],
+      ['unwatched', 'The broker does not list the instrument any more: It is not found.'],
+    );
+    const trouble = protectionTrouble(desk.wanted(), ACCOUNT, Date.now());
+    assert.match(trouble?.detail ?? '', /^The broker does not list .* stands there as it was last seen/);
+    assert.doesNotMatch(trouble?.detail ?? '', /credentials/);
     desk.isGone = false;
     await desk.pass(SWEEP_MS);
     assert.deepEqual([desk.wanted().state, desk.wanted().reason], ['standing', null]);

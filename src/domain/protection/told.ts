@@ -103,7 +103,8 @@ export function changesOf(before: Protection, after: Protection, now: number): T
     tell('protection_failed', { leg: 'target', state: after.state }, after.reason ?? 'refused');
   }
   if (after.state !== before.state) {
-    history.push({ what: after.state, from: null, to, by: after.state === 'ended' ? after.reason : null });
+    const isExplained = after.state === 'ended' || after.state === 'unwatched';
+    history.push({ what: after.state, from: null, to, by: isExplained ? after.reason : null });
     // Nothing can stand there any more: the broker does not list the instrument.
     const isUnlisted =
       after.state === 'ended' &&

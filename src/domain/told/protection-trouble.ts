@@ -1,11 +1,11 @@
 // What a user has to do about a position whose stop does not stand, or which nobody can look at.
 
 import { BROKERS } from '../brokers.ts';
-import { NOT_VERIFIED } from '../protection/credentials.ts';
+import { isNotListed, NOT_VERIFIED } from '../protection/credentials.ts';
 import type { Protection } from '../protection/protection.ts';
 import { isGivenUp } from '../protection/recognise.ts';
 import { isUnprotected } from '../protection/told.ts';
-import { positionOf, whyUnprotected } from './protection-words.ts';
+import { positionOf, stopped, whyUnprotected } from './protection-words.ts';
 import { type Trouble, type TroubledAccount, trouble } from './trouble.ts';
 
 /** null: there is nothing to do. */
@@ -45,16 +45,24 @@ export function protectionTrouble(
         `what is missing is placed${stopAt(protection)}, and if nothing is held any more, it is removed. Until then nothing is placed, moved or cancelled.`,
     });
   if (state !== 'unwatched') return null;
-  const isNew = protection.reason === NOT_VERIFIED;
   return trouble({
     ...about,
     kind: 'protection_unwatched',
     since: seenAt,
     title: `The stop of ${positionOf(protection)} on ${account.name} is not being watched.`,
-    detail:
-      `${isNew ? NOT_VERIFIED : `${broker} refuses the credentials.`} The stop${protection.stop ? ` at ${protection.stop.price}` : ''} stands there as it was last seen; ` +
-      `it is not moved, resized or put back. ${isNew ? 'Verify them' : 'Enter new credentials'}, and until they are verified look at it at ${broker}.`,
+    detail: whyUnwatched(protection, broker),
   });
+}
+
+function whyUnwatched(protection: Protection, broker: string): string {
+  const { reason, stop } = protection;
+  const stands =
+    `The stop${stop ? ` at ${stop.price}` : ''} stands there as it was last seen; ` +
+    'it is not moved, resized or put back.';
+  if (isNotListed(protection)) return `${stopped(reason ?? '')} ${stands} Look at the position at ${broker}.`;
+  const isNew = reason === NOT_VERIFIED;
+  const why = isNew ? NOT_VERIFIED : `${broker} refuses the credentials.`;
+  return `${why} ${stands} ${isNew ? 'Verify them' : 'Enter new credentials'}, and until they are verified look at it at ${broker}.`;
 }
 
 const stopAt = ({ stop }: Protection): string => (stop ? ` (a stop at ${stop.price})` : '');

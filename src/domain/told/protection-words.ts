@@ -1,6 +1,7 @@
 // What is said of a protection in the audit log, in notifications and on the first page: what happened, and what to do about it.
 
 import { millis, type Timestamp } from '../ids.ts';
+import { isNotListed } from '../protection/credentials.ts';
 import type { ExitReason, Protection } from '../protection/protection.ts';
 import type { ToldEntry, ToldLeg } from '../protection/told.ts';
 
@@ -68,9 +69,9 @@ export function whyUnprotected(protection: Protection, isGivenUp: boolean): stri
     return `It was put back three times within an hour, and taken away or changed again each time: another program, or another person, does not want it. Find out who does that, then send "protect" with the stop that you want, or with "stop_loss": "none", or close the position.`;
   const why = refused?.words ?? reason;
   const tried =
-    state === 'unwatched'
+    state === 'unwatched' && !isNotListed(protection)
       ? 'Nothing can be placed there until new credentials are verified.'
-      : stop === null
+      : stop === null || state === 'unwatched'
         ? ''
         : `Placing it at ${stop.price} is tried again and again.`;
   return [
@@ -123,7 +124,7 @@ function failed(protection: Protection, metadata: ToldEntry['metadata'], words: 
 const at = ({ stop }: Protection): string => (stop === null ? '' : ` at ${stop.price}`);
 
 /** With a full stop at its end. */
-const stopped = (words: string): string => `${words.replace(/[.\s]+$/, '')}.`;
+export const stopped = (words: string): string => `${words.replace(/[.\s]+$/, '')}.`;
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

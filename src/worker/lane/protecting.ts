@@ -7,7 +7,7 @@ import type { Account } from '../../data/accounts/accounts.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import { unasked } from '../../domain/protection/answers.ts';
-import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
+import { awaitsVerification, NOT_LISTED, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
 import { mayOpen } from '../../domain/protection/undecided.ts';
@@ -332,7 +332,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isHeld = (await line.positions()).some(({ symbol }) => symbol === first.instrument);
     const againMs = clock.now() + rules.sweepMs;
     const after: Protection = isHeld
-      ? { ...first, state: 'unwatched', reason, dueAt: timestamp(againMs) }
+      ? { ...first, state: 'unwatched', reason: `${NOT_LISTED}: ${reason}`, dueAt: timestamp(againMs) }
       : { ...first, state: 'ended', reason, dueAt: null };
     const saved = mine(first, await protections.save(after, first, token));
     if (saved === 'changed') return gone(first);

@@ -11,7 +11,7 @@ export const STATES: Readonly<Record<ProtectionState, string>> = {
   standing: 'the broker shows it',
   suspended: 'removed for an exit, placed again after it',
   unprotected: 'wanted, but not in place at the broker',
-  unwatched: 'in place, but not watched: the broker refuses the credentials',
+  unwatched: 'in place, but not watched: the broker refuses the credentials, or does not list it any more',
   left: 'not watched, since a restore or a change of the account’s credentials',
   ended: 'nothing is held any more, or nothing is wanted',
 };
@@ -80,7 +80,7 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
     case 'suspended':
       return 'taken away for an exit';
     case 'unwatched':
-      return 'unwatched: the broker refuses the credentials';
+      return `not watched: ${by || 'the broker refuses the credentials'}`;
     case 'left':
       return 'left at the broker, not watched';
     case 'ended':
