@@ -25,8 +25,8 @@ const targetId = (n: number) => `fp${`${n}`.padStart(22, '0')}`;
 
 /** When, in ms after the start, and what happened at the exchange then. */
 type Happening =
-  /** `accepted`: as an order, where it adds to what is held. */
-  | readonly [at: number, what: 'entry', quantity: string, accepted?: number]
+  /** `sent`: before its fill, where it adds to what is held. */
+  | readonly [at: number, what: 'entry', quantity: string, sent?: number]
   /** It closes so much. */
   | readonly [at: number, what: 'exit' | 'reverse', quantity: string]
   | readonly [at: number, what: 'place' | 'move', stop: number, price: string, quantity?: string | null]
@@ -94,12 +94,13 @@ function evidenceOf(story: Story): ProtectionEvidence {
   for (const [index, each] of happened.entries()) {
     const [at, what] = each;
     if (what === 'entry') {
-      const accepted = each[3] ?? at;
+      const sent = timestamp(START + (each[3] ?? at));
       row(`entry ${index}`, at, {
         wish: wish && JSON.stringify({ own: wish }),
-        ...{ submitted_at: timestamp(START + accepted), position_before: `${position}` },
+        ...{ submitted_at: sent, position_before: `${position}` },
       });
-      legs.push({ order_id: `entry ${index}`, leg: 'entry', client_order_id: `fe${index}` } as LegRow);
+      const leg = { order_id: `entry ${index}`, leg: 'entry', client_order_id: `fe${index}`, sent_at: sent };
+      legs.push(leg as LegRow);
       trade(at, `fe${index}`, 'buy', each[2]);
     } else if (what === 'exit' || what === 'reverse') trade(at, `fx${index}`, 'sell', each[2]);
     else if (what === 'place' || what === 'move') {

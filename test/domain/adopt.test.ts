@@ -73,6 +73,10 @@ describe('a stop that is taken away from a position that trails', () => {
     const waits = opened({ stop: price(95), trail: trail(10, 120) });
     assert.deepEqual(stopOf(protect(seen(waits, 115), away)), ['90', 'trailing_stop']);
   });
+  it('brings no stop nearer: who adds without one closes nothing', () => {
+    const far = opened({ stop: price(80), trail: trail(10) });
+    assert.deepEqual(stopOf(adopt(seen(far, 100), away, by('add'))), ['80', 'stop_loss']);
+  });
   it('leaves the one that the trail has brought there', () => {
     const followed = seen(opened(asks), 120);
     assert.deepEqual(stopOf(followed), ['110', 'trailing_stop']);

@@ -317,3 +317,30 @@ describe('An exit’s alert of an account that follows', () => {
     assert.deepEqual(said(step), ['end', 'failed', 'expired']);
   });
 });
+
+describe('Where stops are kept for whole quantities only', () => {
+  const able = { refusesDuplicateIds: true, reduceOnly: false, fractionalQuantities: true, wholeStops: true };
+  const stop = { stop: { unit: 'percent', value: decimal(2) } } as const;
+  const towards = (position: string, wish: Order['wish'], before = 0): Step =>
+    decided(
+      executing(
+        {
+          ...{ operation: 'PLACE_EXIT_ORDER', direction: 'long' },
+          target: { position: decimal(position), opens: null },
+        },
+        [],
+        wish ? { wish } : {},
+      ),
+      { able, position: held(before) },
+    );
+
+  test('no part of one is opened that is to have a stop: it would be closed again for want of it', () => {
+    const refused = towards('3.5', { own: {}, fromFlat: stop });
+    assert.deepEqual(said(refused), ['end', 'rejected', 'invalid_quantity']);
+    assert.deepEqual(said(towards('3', { own: {}, fromFlat: stop })), ['entry', 'buy', '3']);
+    assert.deepEqual(said(towards('3.5', undefined)), ['entry', 'buy', '3.5']);
+    assert.deepEqual(said(towards('3.5', { own: {}, fromFlat: { stop: 'none' } })), ['entry', 'buy', '3.5']);
+    // What contradicts it is closed all the same.
+    assert.deepEqual(said(towards('3.5', { own: {}, fromFlat: stop }, -2)), ['exit', 'buy', '2']);
+  });
+});

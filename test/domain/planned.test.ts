@@ -189,7 +189,7 @@ describe('Of what stands already, with a trail of 10 points from an entry at 100
     planned(fields, { ...on({ entry: '100', tick: '1' }), ...(kept !== undefined && { kept }) });
 
   test('the stop that is taken away leaves the one that trails, and the market is to let that stand', () => {
-    const { legs } = plannedOn({ stop_loss: 'none' }, standing(80, 100));
+    const { legs } = plannedOn({ stop_loss: 'none' }, standing(95, 100));
     assert.deepEqual(legs.map(shown), [['stop', '90', '0.4']]);
     assert.match(
       whyAgainstMarket(legs, 'long', { bid: decimal(85), ask: decimal(85) }) ?? '',
@@ -197,6 +197,18 @@ describe('Of what stands already, with a trail of 10 points from an entry at 100
     );
     const followed = plannedOn({ stop_loss: 'none' }, standing(139, 150, 'trailing_stop'));
     assert.deepEqual(followed.legs.map(shown), [['stop', '140', '0.4']]);
+  });
+  test('a trail that has not begun to follow brings no stop nearer because that one is taken away', () => {
+    assert.deepEqual(plannedOn({ stop_loss: 'none' }, standing(80, 100)).legs.map(shown), [
+      ['stop', '80', '0.4'],
+    ]);
+  });
+  test('a wider trail does not bring back the stop that one before it has brought nearer', () => {
+    const wider = { stop_loss: 'none', trailing_stop: '20p' };
+    assert.deepEqual(plannedOn(wider, standing(140, 150, 'trailing_stop')).legs.map(shown), [
+      ['stop', '140', '0.4'],
+    ]);
+    assert.deepEqual(plannedOn(wider, standing(70, 100)).legs.map(shown), [['stop', '80', '0.4']]);
   });
   test('a trail that is given alone leaves the stop where it is', () => {
     const given = { trailing_stop: '5p' };

@@ -42,4 +42,24 @@ describe('The protection of a position whose name the broker does not know any m
     const { state, reason } = desk.wanted();
     assert.deepEqual([state, reason], ['ended', 'It is not found.']);
   });
+
+  test('goes on where what is held is shown by another name', async (t) => {
+    const desk = openProtecting(t);
+    await desk.begin();
+    Object.assign(desk, { isGone: true, isRenamed: true });
+    await desk.pass(4 * SWEEP_MS);
+    assert.equal(desk.wanted().state, 'unwatched');
+  });
+});
+
+test('What is not traded at present is not closed for want of a stop: that is tried with each sweep', async (t) => {
+  const desk = openProtecting(t);
+  Object.assign(desk, { isSuspended: true, refusesStops: true });
+  await desk.begin();
+  await desk.pass(4 * SWEEP_MS);
+  assert.deepEqual([desk.closes, desk.wanted().state], [[], 'unprotected']);
+  // The list is read again later.
+  desk.refusesStops = false;
+  await desk.pass(SWEEP_MS);
+  assert.deepEqual([desk.wanted().state, desk.covered()], ['standing', [1]]);
 });

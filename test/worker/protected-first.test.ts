@@ -159,7 +159,7 @@ describe('An order that only protects', () => {
       quote: async () => price,
       capabilities: {},
     };
-    const trail = { distance: decimal(2), activateAt: decimal(110), from: decimal(100), best: decimal(100) };
+    const trail = { distance: decimal(2), activateAt: null, from: decimal(100), best: decimal(104) };
     const deps = {
       connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
       clock: { now: () => NOW },
@@ -176,7 +176,7 @@ describe('An order that only protects', () => {
       rest: async () => {},
     });
     assert.deepEqual([ended.status, ended.error?.code], ['rejected', 'invalid_protection']);
-    assert.match(ended.error?.message ?? '', /"trailing_stop" is 2p, which is 98, and the market is at 95/);
+    assert.match(ended.error?.message ?? '', /"trailing_stop" is 2p, which is 102, and the market is at 95/);
   });
 });
 

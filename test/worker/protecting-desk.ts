@@ -65,6 +65,11 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
     come: (): void => {},
     /** The broker does not know the name any more. */
     isGone: false,
+    /** And shows what is held by another name, which cannot be traded. */
+    isRenamed: false,
+    /** By its list it is not traded at present. */
+    isSuspended: false,
+    refusesStops: false,
     isAway: false,
     hear: (word?: 'perhaps' | 'certainly' | 'asked') => protecting.hear(ACCOUNT, word),
     begin: () => protecting.begin().then(rest),
@@ -90,7 +95,9 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
     capabilities: { stop: 'sized', moves: 'replace', reserves: false, reduceOnly: true },
     credentialsVersion: 1,
     resolve: async () =>
-      desk.isGone ? { rejection: { code: 'invalid_symbol', message: 'It is not found.' } } : INSTRUMENT,
+      desk.isGone
+        ? { rejection: { code: 'invalid_symbol', message: 'It is not found.' } }
+        : { ...INSTRUMENT, open: !desk.isSuspended, nextOpen: null },
     async position() {
       if (desk.isAway) throw new BrokerUnavailable('nobody answers');
       const { held } = desk;
@@ -98,11 +105,21 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
       return held;
     },
     positions: async () =>
-      desk.held === '0' ? [] : [{ symbol: 'BTCUSDT', quantity: desk.held, averagePrice: decimal(100) }],
+      desk.held === '0'
+        ? []
+        : [
+            {
+              ...{ quantity: desk.held, averagePrice: decimal(100) },
+              ...(desk.isRenamed
+                ? { symbol: 'BTC_USDT', tradable: false }
+                : { symbol: 'BTCUSDT', tradable: true }),
+            },
+          ],
     openOrders: async () => [],
     quote: async () => ({ bid: decimal(100), ask: decimal(100) }),
     stops: {
       async place({ clientOrderId, side, price, quantity }: StopOrder) {
+        if (desk.refusesStops) return { outcome: 'rejected', why: 'refused', words: 'It is not tradable.' };
         stops = [...stops, { clientOrderId, brokerRef: clientOrderId, side, price, quantity }];
         desk.onPlaced();
         return { outcome: 'accepted', clientOrderId, brokerRef: clientOrderId };

@@ -104,10 +104,7 @@ export async function placeTogether(
 ): Promise<Denial | Contested | readonly (Placed | Denial)[]> {
   const { clock, pool } = deps;
   const now = clock.now();
-  const judged = judgeEach(
-    deps,
-    request.asked.map((each) => (isDenial(each) ? each : asKnown(pool, each))),
-  );
+  let judged = judgeEach(deps, request.asked);
   const first = judged.find(isNoDenial);
   if (!first) return judged as readonly Denial[];
 
@@ -115,6 +112,7 @@ export async function placeTogether(
   const refused = (denial: Denial) => judged.map((each) => (isDenial(each) ? each : denial));
   try {
     if (!(await pool.ensure(first.user.id))) return refused(deny('worker_unavailable'));
+    judged = judged.map((each) => (isDenial(each) ? each : asKnown(pool, each)));
     if (!judged.every((each) => isDenial(each) || areKnown(pool, each)))
       return refused(deny('worker_unavailable', UPGRADING));
   } catch (fault) {

@@ -18,6 +18,7 @@
 import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
+import { asksForStop } from '../protection/wish.ts';
 import { agrees } from './expected.ts';
 import { hasClosedAll, restNotLookedFor, STALE_MS } from './fill.ts';
 import { AT_ONCE, afterRefusals, isUnsent, keptByBroker, refusedFor } from './let-go.ts';
@@ -65,6 +66,7 @@ import {
   turned,
   undecided,
   wholeOnly,
+  wholeStopsOnly,
 } from './outcome.ts';
 import { isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, onWhatStands, plan } from './planning.ts';
@@ -345,12 +347,14 @@ function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
 
 /** An entry is judged right before it is sent; a close is never held back. */
 function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
-  const { guards, now } = facts;
+  const { guards, now, able } = facts;
   const key: LegKey = keyOf(leg);
   // An exit's alert has longer than an entry, because it is to get out.
   const age = now - millis(order.submittedAt);
   if (leg.leg === 'entry' && isExit(order) && age > rules.openWithinMs)
     return end(stopped(order, 'expired', tooOldToOpen(order, rules.openWithinMs)));
+  if (leg.leg === 'entry' && able.wholeStops && !isWhole(leg.quantity) && wantsStop(order))
+    return refuse(order, wholeStopsOnly(order, leg.quantity));
   if (leg.leg !== 'entry' || guards === 'none') return { do: 'send', order, leg: key, again: false };
   const positionAfter = furthestPosition(order, facts, rules);
   const isJudged =
@@ -362,6 +366,12 @@ function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const refusal = guardRefusal(guards.verdicts);
   return refusal ? refuse(judged, refusal) : { do: 'send', order: judged, leg: key, again: false };
 }
+
+/** With what it opens, or of what it adds to. */
+const wantsStop = ({ wish, positionBefore, intent }: Order): boolean => {
+  const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && !intent.target && positionBefore !== ZERO;
+  return wish !== undefined && asksForStop(isAdding ? wish.own : wish.fromFlat);
+};
 
 /**
  * It may have been sent, and the broker does not have it, though it may yet arrive. The same id again is safe only where

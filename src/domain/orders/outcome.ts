@@ -138,6 +138,13 @@ export const wholeOnly = (order: Order): OrderError => ({
   message: `The broker trades whole quantities only, and ${order.quantity} is not one. Send a whole number.`,
 });
 
+export const wholeStopsOnly = (order: Order, quantity: Decimal): OrderError => ({
+  code: 'invalid_quantity',
+  message:
+    `${quantity} ${order.symbol} were not opened: the broker keeps stops for whole quantities only, and a stop is asked for, or filled in by ` +
+    'the account. Let the strategy stand at a whole number, or send "stop_loss": "none".',
+});
+
 export const superseded = (order: Order): OrderError => ({
   code: 'superseded',
   message: `Nothing was traded: the strategy had said something later about ${order.symbol} before this alert arrived.`,

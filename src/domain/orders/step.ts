@@ -12,6 +12,8 @@ interface Abilities {
   readonly refusesDuplicateIds: boolean;
   readonly reduceOnly: boolean;
   readonly fractionalQuantities: boolean;
+  /** It keeps stops for whole quantities only. */
+  readonly wholeStops?: boolean;
 }
 
 /** What guards said, and of which entry: another plan is judged anew. */

@@ -131,7 +131,7 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
     setBy: ground.order,
     adopted: { order: ground.order, entry: ground.entry },
     heard: [...protection.heard, ground.order],
-    stop: stop ?? (trail && stopOfTrail(trail, protection, ground.tick)),
+    stop: stop ?? (trail && stopOfTrail(trail, protection, ground.tick, isGiven(wish.trail))),
     trail,
     targets: replaced(wish.targets, protection.targets, (all) => targetsOf(all, side, ground)) ?? [],
     breakEven: replaced(wish.breakEven, protection.breakEven, (asked) => breakEvenOf(asked, side, ground)),
@@ -218,14 +218,21 @@ const stopBehind = ({ distance, best }: Trail, side: Direction, tick: Decimal): 
   kind: 'trailing_stop' satisfies StopKind,
 });
 
-/** What trails has a stop, whatever is said of another one. Where a trail has brought it nearer already, it does not go back. */
+/**
+ * What trails has a stop, whatever is said of another one. Where a trail has brought it nearer already, it does not go back. `isAsked`: the
+ * trail is given now; one that has not begun to follow brings no stop nearer because that one is taken away.
+ */
 export function stopOfTrail(
   trail: Trail,
   { side, stop }: Pick<Protection, 'side' | 'stop'>,
   tick: Decimal,
+  isAsked: boolean,
 ): WantedStop {
   const behind = stopBehind(trail, side, tick);
-  return stop?.kind === 'trailing_stop' && isBetter(side, stop.price, behind.price) ? stop : behind;
+  if (stop === null) return behind;
+  const hasBegun = trail.activateAt === null && trail.best !== trail.from;
+  if (!isAsked && !hasBegun) return isBetter(side, behind.price, stop.price) ? stop : behind;
+  return stop.kind === 'trailing_stop' && isBetter(side, stop.price, behind.price) ? stop : behind;
 }
 
 const trailOf = (

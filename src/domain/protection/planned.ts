@@ -6,7 +6,7 @@ import type { Direction } from '../orders/order.ts';
 import { stopOfTrail } from './adopt.ts';
 import { distanceOf, type Level, levelText, priceOf } from './level.ts';
 import { targetShares } from './parcels.ts';
-import type { Protection } from './protection.ts';
+import { isBetter, type Protection } from './protection.ts';
 import { breakEvenPrice, isGiven, type ProtectionField, type Wish } from './wish.ts';
 
 /** What is protected, as it would be. */
@@ -70,13 +70,24 @@ function stopOf({ stop, trail }: Wish, on: Protected): readonly Sought[] {
   const field = isGiven(stop) ? 'stop_loss' : 'trailing_stop';
   if (level === null) return [];
   const price = priceOf(level, { ...on, leg: 'stop' });
-  return [{ ...closing(price, away(level, 'stop', on), on), field, said: levelText(level) }];
+  const said = levelText(level);
+  const nearer = isGiven(stop) ? null : trailedNearer(price, on);
+  if (nearer) return [{ ...closing(nearer, '', on), field, said }];
+  return [{ ...closing(price, away(level, 'stop', on), on), field, said }];
+}
+
+/** Where a trail has brought the stop already, and it does not go back. null: not so near. */
+function trailedNearer(price: Decimal | null, { kept, side }: Protected): Decimal | null {
+  const stop = kept?.stop;
+  return stop?.kind === 'trailing_stop' && (price === null || isBetter(side, stop.price, price))
+    ? stop.price
+    : null;
 }
 
 function trailedOf(on: Protected): readonly Sought[] {
   const { kept, side, tick } = on;
   if (!kept?.trail) return [];
-  const { price } = stopOfTrail(kept.trail, { ...kept, side }, tick);
+  const { price } = stopOfTrail(kept.trail, { ...kept, side }, tick, false);
   const said = levelText({ unit: 'points', value: kept.trail.distance });
   return [{ ...closing(price, '', on), field: 'trailing_stop', said }];
 }

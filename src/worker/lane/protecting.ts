@@ -316,7 +316,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       trades: await deps.books.upToDate({ accountId, simulation }, unsettled.filter(openLeg)),
       triggerBy: account.triggerBy,
       recorded: (since) => protections.recorded(wished, since),
-      unprotected: account.unprotected,
+      // What is not traded at present cannot be closed either: the stop is tried with each sweep.
+      unprotected: found.open || found.nextOpen !== null ? account.unprotected : 'alert',
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, name)),
       isUndecided,
       isTold: isTold || wished !== first,
@@ -329,7 +330,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 
   /** The broker does not know the name. Where nothing is held of it any more, nothing can stand there. */
   async function unlisted(line: Line, first: Protection, reason: string): Promise<Kept> {
-    const isHeld = (await line.positions()).some(({ symbol }) => symbol === first.instrument);
+    // What is not listed may be shown by another name, and cannot be traded here.
+    const isHeld = (await line.positions()).some(
+      ({ symbol, tradable }) => symbol === first.instrument || !tradable,
+    );
     const againMs = clock.now() + rules.sweepMs;
     const after: Protection = isHeld
       ? { ...first, state: 'unwatched', reason: `${NOT_LISTED}: ${reason}`, dueAt: timestamp(againMs) }
