@@ -139,6 +139,14 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       )
       .map(({ updated_at }) => millis(updated_at) + MOMENT_MS);
 
+  /** It says which entries it could not end: of each of them nobody can tell any more whether it is there. */
+  function isOfUnknown({ error }: OrderRow): boolean {
+    const { code, message }: Partial<OrderError> = error === null ? {} : JSON.parse(error);
+    const named = message?.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
+    const isUnknown = (id: string) => legsOf.get(id)?.some(({ status }) => status === 'unknown') ?? false;
+    return code === 'failed_at_broker' && named.length > 0 && named.every(isUnknown);
+  }
+
   /** What is wrong with how it ended; null: nothing, or it is no exit. */
   function problemOf(row: OrderRow, legs: readonly LegRow[], endedAt: number): string | null {
     const { trading_account_id: account, symbol, status } = row;
@@ -160,6 +168,8 @@ export function judgeExits(evidence: ExitEvidence): Finding {
       return sign(still) === 0 ? null : `says that nothing is left to take, and ${still} was`;
     }
     if (status === 'filled') {
+      // It was at the exchange at its deadline, and says that nobody has looked for the rest.
+      if (`${code}` === 'expired' && isAtDeadline(row, endedAt)) return null;
       const all = legs.flatMap((leg) => atExchange.get(leg.client_order_id) ?? []);
       const filled = all.reduce<Decimal>((sum, order) => add(sum, decimal(order.fill_quantity)), ZERO);
       if (sign(filled) === 0) return 'is filled, and the exchange has filled nothing';
@@ -207,6 +217,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     // What a stop or a target of ours has closed, the exchange has.
     if (legs.some(({ client_order_id: id }) => isProtective(id))) continue;
     if ((isProtect(row) || isCancel(row)) && row.status === 'done') continue;
+    if (isCancel(row) && isOfUnknown(row)) continue;
     const { operation, target } = JSON.parse(row.intent) as OrderIntent;
     if (operation !== 'PLACE_ENTRY_ORDER' || target || legs.some(({ leg }) => leg === 'exit')) checked++;
     const problem = problemOf(row, legs, row.ended_at);

@@ -1,6 +1,7 @@
 // The judgement, from sources that know nothing of each other: what the senders were told, what stands in PostgreSQL,
 // and the exchange's own ledger and journal.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import type { Db } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
@@ -307,9 +308,18 @@ function judgeAuditEntries({ orders, audited }: Records): Finding {
   };
 }
 
+const SEALED_WITHIN_S = 15;
+
 async function judgeChain(db: Db): Promise<Finding> {
   const auditKey = auditKeyOf(Buffer.from(APP_KEY, 'base64url'));
-  const { problems, head, unsealed } = await verifyAuditLog({ db, auditKey }, []);
+  const verify = () => verifyAuditLog({ db, auditKey }, []);
+  let verified = await verify();
+  // What was written a moment ago is sealed a moment later.
+  for (let again = 0; again < SEALED_WITHIN_S && verified.unsealed > 0; again++) {
+    await sleep(1_000);
+    verified = await verify();
+  }
+  const { problems, head, unsealed } = verified;
   const loose = unsealed > 0 ? [`${unsealed} entries are not sealed`] : [];
   return {
     invariant: 'the audit chain is whole',

@@ -163,6 +163,15 @@ describe('the judge lets an exit end', () => {
           [1_101, '0'],
         ],
       },
+    'by a fill at the exchange at its deadline, where it says that nobody has looked for the rest': {
+      intent: exitOf('long'),
+      status: 'filled',
+      code: 'expired',
+      endsAfter: DEADLINE_MS,
+      leg: SENT,
+      taken: { status: 'filled', fill: '0.5', at: 500 },
+      held: HELD_BEFORE,
+    },
     'by a fill that leaves nothing': {
       status: 'filled',
       leg: SENT,

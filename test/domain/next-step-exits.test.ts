@@ -344,3 +344,25 @@ describe('Where stops are kept for whole quantities only', () => {
     assert.deepEqual(said(towards('3.5', { own: {}, fromFlat: stop }, -2)), ['exit', 'buy', '2']);
   });
 });
+
+test('An exit of an amount takes what another close leaves, and the rest once it is known that that one has left it', () => {
+  const able = { refusesDuplicateIds: true, reduceOnly: false, fractionalQuantities: true };
+  const short: OrderIntent = { operation: 'PLACE_EXIT_ORDER', direction: 'short' };
+  const resting = [other('buy', 8, 'placed', 'exit')];
+  const asked = executing(short, [], { quantity: decimal(9) });
+  const first = decided(asked, { able, others: resting, position: held(-13) });
+  assert.deepEqual(said(first), ['exit', 'buy', '5']);
+  assert.ok(first.do === 'send' && first.order.awaitsRest);
+  // What is shown has that one's fill in it already, and nobody can look at it.
+  const took = { ...first.order, legs: [leg('exit', 'buy', 5, 'filled', 5)] };
+  assert.deepEqual(said(decided(took, { able, others: resting, position: held(-8) })), ['look at others']);
+  assert.deepEqual(said(decided(took, { able, position: held(-8) })), ['exit', 'buy', '4']);
+  assert.deepEqual(said(decided(took, { able, position: held(0) })), ['end', 'filled', null]);
+  // Who has got what it asked for waits for nobody.
+  const less = { ...took, quantity: decimal(5) };
+  assert.deepEqual(said(decided(less, { able, others: resting, position: held(-8) })), [
+    'end',
+    'filled',
+    null,
+  ]);
+});

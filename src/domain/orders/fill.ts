@@ -55,7 +55,7 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     return followingAll({ ...seen, exitError: error }, now);
   if (leg !== mainLeg(order)) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
-  const left = status === 'filled' ? leftOpen(order, now) : null;
+  const left = status === 'filled' ? leftOpen(seen, now) : null;
   return moveTo(seen, status, { error: error ?? left ?? shortOfTarget(order), filledAt });
 }
 

@@ -3,7 +3,7 @@
 
 import { absolute, add, compare, type Decimal, decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees, standing } from './expected.ts';
-import { clientOrderId, type Leg, type Order, type OrderIntent, unitsOf } from './order.ts';
+import { clientOrderId, hasTraded, type Leg, type Order, type OrderIntent, unitsOf } from './order.ts';
 import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
 import { filledBy, type Holding, planOrder } from './position.ts';
@@ -92,15 +92,16 @@ export function onWhatStands(
   return { ...order, positionBefore: subtract(quantity, filledBy(order.legs)), counted };
 }
 
-/** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
+/** Who asks for an amount waits until it has got it, and then for nobody; who closes all, not for another close once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {
   const { intent } = order;
   if (!patienceOf(order).waitsForRest || !isExit(order)) return false;
   const isAmount = intent.operation === 'PLACE_EXIT_ORDER' && !intent.target;
   const takes = planned.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  if (isAmount && wanted !== ZERO && compare(takes, wanted) >= 0) return false;
+  const isSome = wanted !== ZERO || hasTraded(order);
+  if (isAmount && isSome && compare(takes, wanted) >= 0) return false;
   const awaited = othersToAwait(order, facts);
-  return awaited?.leg.leg === 'entry' || (awaited !== undefined && order.legs.length === 0);
+  return awaited?.leg.leg === 'entry' || (awaited !== undefined && (isAmount || order.legs.length === 0));
 }
 
 const filledOf = (legs: readonly Leg[]): Decimal =>
