@@ -313,6 +313,45 @@ describe('A host with many users', () => {
   });
 });
 
+describe('A host that gets no answer when it claims a user', () => {
+  /** Its first claims are made all the same, and it does not hear of that. */
+  function deaf(store: Store, claims: number): Store {
+    let left = claims;
+    return {
+      ...store,
+      async acquireLease(...claim) {
+        const lease = await store.acquireLease(...claim);
+        if (left-- > 0) throw new StoreUnavailable('Redis did not answer in time');
+        return lease;
+      },
+    };
+  }
+
+  test('asks again: the lease is its own by then, and the user has his worker', async (t) => {
+    const store = sharedStore();
+    const { host, workers } = openHost(t, deaf(store, 2), { manner: 'answers' });
+    const { pool, mailbox } = openWays(t, store);
+    const user = newUser();
+    assert.equal(await pool.ensure(user), true);
+    assert.deepEqual(await mailbox.ask(user, POSITIONS, 10_000), { unavailable: 'one' });
+    assert.equal(workers.length, 1);
+    assert.equal(host.users(), 1);
+  });
+
+  test('asks no more when it stops, and the next one has the user', async (t) => {
+    const store = sharedStore();
+    const { host, lines } = openHost(t, deaf(store, Number.POSITIVE_INFINITY));
+    const { pool } = openWays(t, store);
+    const user = newUser();
+    assert.equal(await pool.ensure(user), true, 'by its lease');
+    await until(() => lines.some(({ msg }) => msg === 'a lease is asked for again: no answer came'));
+    await host.stop();
+    const { workers } = openHost(t, store, { name: 'two' });
+    assert.equal(await openWays(t, store).pool.ensure(user), true);
+    assert.equal(workers.length, 1);
+  });
+});
+
 test('A user whose worker has ended while the store was away is free for the next one as soon as the store is back', async (t) => {
   const store = sharedStore();
   let isAway = true;

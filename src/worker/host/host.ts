@@ -121,11 +121,24 @@ export function startHost(deps: HostDeps): Host {
   }
 
   async function acquire(user: UserId, instead: Lease | null): Promise<void> {
-    const lease = hosted.has(user) ? null : await store.acquireLease(leaseOf(user), id, KEPT_MS, instead);
+    const lease = hosted.has(user) ? null : await leaseFor(user, instead);
     if (!lease) return;
     if (instead) counters.takenOver('user');
     // What is accepted from the reply on comes by message, and not by what the worker finds at its start.
     await host(user, lease).ready;
+  }
+
+  /** An answer that was lost may have been a yes: then nobody else could have the user, and asking again finds it. */
+  async function leaseFor(user: UserId, instead: Lease | null): Promise<Lease | null> {
+    for (let tries = 0; ; tries++)
+      try {
+        return await store.acquireLease(leaseOf(user), id, KEPT_MS, instead);
+      } catch (fault) {
+        // It ends with this host.
+        if (signal.aborted) throw fault;
+        if (tries === 0) log.warn({ fault, user_id: user }, 'a lease is asked for again: no answer came');
+        await breath(signal);
+      }
   }
 
   function host(user: UserId, lease: Lease): Worker {
