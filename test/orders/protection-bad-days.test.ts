@@ -90,6 +90,16 @@ test('a stop that somebody moves is put back where it was, and that is told with
   );
 });
 
+test('a worker that has lost its user ends when it looks after his position: the next one puts back the stop that is gone', async (t) => {
+  const { world, trader, standing, stops, byHand } = await openDesk(t);
+  await world.send(trader, { stop_loss: 64_000 });
+  await standing();
+  // Another one has begun with the user, and has ended since.
+  await byHand(sql`update worker_owners set token = 'another'`);
+  await byHand(sql`update paper_stops set status = 'cancelled' where status = 'standing'`);
+  await world.eventually(stops, ([only, more]) => only?.price === '64000' && more === undefined);
+});
+
 test('a stop that expires there is placed again, and told as expired: nobody took it away', async (t) => {
   const { world, trader, standing, stops, byHand, texts, history } = await openDesk(t);
   await world.send(trader, { stop_loss: 64_000 });

@@ -182,6 +182,7 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
     },
     prices: { get: (_: unknown, ask: () => unknown) => ask() },
     token: 't',
+    mine: (_: Protection, saved: Protection) => saved,
     trading: (account: AccountId, does: Parameters<ProtectingDeps['trading']>[1]) => lanes.run(account, does),
     workOff: async () => {},
     forget() {},

@@ -123,7 +123,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const protecting = createProtecting(
     {
       ...deps,
-      ...{ connections, books, token, rules: deps.protecting },
+      ...{ connections, books, token, mine, rules: deps.protecting },
       trading: (account, does) => trading(account, does),
       workOff: (account, turn) => workOffAccount(account, null, turn),
       forget: (account) => readings.forget(account),
@@ -141,11 +141,13 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   let lastActiveAt = clock.now();
   let hasBegun = false;
 
-  function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
+  /** What was saved: an order, or what protects a position. */
+  function mine<Saved>({ id }: { readonly id: string }, saved: Saved | 'taken'): Saved {
     if (saved !== 'taken') return saved;
     // Another worker has the user: this one has nothing more to do.
+    log.warn({ user_id: user }, 'another worker has the user: this one ends');
     stopping.abort();
-    throw new OrderTaken(order.id);
+    throw new OrderTaken(id);
   }
 
   async function run(): Promise<void> {

@@ -44,6 +44,8 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   readonly prices: Young;
   /** Whoever began last has the user. */
   readonly token: string;
+  /** Throws where another worker has the user: this one ends. */
+  mine(protection: Protection, saved: Saved): Protection | 'changed';
   /** On the account's lane, after what stands there. */
   trading<T>(account: AccountId, does: (turn: Turn) => Promise<T>): Promise<T>;
   /** Orders that were accepted meanwhile. */
@@ -95,8 +97,8 @@ const TOGETHER_MS = 250;
 const MOST_ROUNDS = 8;
 
 export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
-  const { protections, clock, rules, log, token } = deps;
-  const legs = protectiveLegs({ ...deps, mine }, user);
+  const { protections, clock, rules, log, token, mine } = deps;
+  const legs = protectiveLegs(deps, user);
   /** Where something has happened since it was looked at: by account, in these instruments, or anywhere. */
   const told = new Map<AccountId, ReadonlySet<string> | 'anywhere'>();
   /** Accounts where that is known, and not only possible. */
@@ -357,11 +359,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       close: async (protection, reason, held) =>
         keepLast(await protections.close(protection, before, token, { reason, held })),
     };
-  }
-
-  function mine({ setBy }: Protection, saved: Saved): Protection | 'changed' {
-    if (saved === 'taken') throw new OrderTaken(setBy);
-    return saved;
   }
 
   /** One that was left may be older than what stands there: that is looked at first. */
