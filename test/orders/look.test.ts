@@ -7,26 +7,39 @@ import { type Reads, type Statement, sql } from '../../src/data/engine/db.ts';
 import type { OrderId } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import type { Store } from '../../src/store/store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import type { Problem, Trader, World } from '../world.ts';
 import { FIRST_POLL, polled, REQUEUE, restingBroker } from './fill-desk.ts';
 
 const look = (world: World, trader: Trader, id: string) =>
   world.as<Problem & Pick<OrderRecord, 'verification'>>(trader, 'POST', `/trading/orders/${id}/look`);
 
-/** Orders that rest at a broker; and when this many looks have ended. */
-async function openLooking(t: TestContext, options: { env?: Record<string, string> } = {}) {
+/** Orders that rest at a broker; and when this many looks have ended. Of the first claim, or release, no answer may come. */
+async function openLooking(
+  t: TestContext,
+  { loses, ...options }: { env?: Record<string, string>; loses?: 'claim' | 'release' } = {},
+) {
   const kept = openMemoryStore({ clock: { now: () => performance.now() } });
   let begun = 0;
   let ended = 0;
+  let isLost = false;
+  const lose = (what: typeof loses) => {
+    if (isLost || what !== loses) return;
+    isLost = true;
+    throw new StoreUnavailable('Redis did not answer in time');
+  };
   const store: Store = {
     ...kept,
     async claim(key, ttlMs) {
       const isClaimed = await kept.claim(key, ttlMs);
-      if (key.startsWith('look:')) begun++;
+      if (key.startsWith('look:')) {
+        begun++;
+        lose('claim');
+      }
       return isClaimed;
     },
     async release(key) {
+      if (key.startsWith('look:')) lose('release');
       await kept.release(key);
       if (key.startsWith('look:')) ended++;
     },
@@ -228,6 +241,21 @@ describe('POST /trading/orders/{id}/look', () => {
     await haveEnded(2);
     assert.equal(broker.count('find'), asked + 1 + 2 + 1);
   });
+
+  for (const loses of ['claim', 'release'] as const)
+    test(`an account can be looked at again soon where the store did not answer the ${loses} of a look`, async (t) => {
+      const { broker, world, trader, haveEnded } = await openLooking(t, { loses });
+      const { body } = await world.send(trader);
+      await look(world, trader, body.order_id);
+      await haveEnded(1);
+      broker.settle(broker.ledger[0], 'filled');
+      await look(world, trader, body.order_id);
+      const { status } = await world.eventually(
+        () => world.order(trader, body.order_id),
+        ({ verification }) => verification.state === 'done',
+      );
+      assert.equal(status, 'filled');
+    });
 
   test('what has ended, others’ orders and garbage are refused', async (t) => {
     const { broker, world, trader } = await restingBroker(t);

@@ -26,6 +26,7 @@ import { LESS, secondsOf } from '../accounts/account-broker.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
+import { forget } from './once.ts';
 import { noteEnd } from './strategy.ts';
 import { tellEnd } from './tell-end.ts';
 import { heldNow, lookAt, resolution, tellOfFill, type VerifyDeps } from './verify-fills.ts';
@@ -103,11 +104,17 @@ export async function lookAlone(
   const order = await findOrder(deps.db, check.orderId);
   if (!order) return true;
   const claim = `look:{${check.userId}}:${order.accountId}`;
-  if (!(await deps.store.claim(claim, deps.visibilityMs))) return false;
+  const letGo = () => forget(deps.store, claim, deps.visibilityMs);
+  const isClaimed = await deps.store.claim(claim, deps.visibilityMs).catch(async (fault: unknown) => {
+    // An answer that was lost may have been a yes. Where it was a no, two looks side by side do no harm.
+    await letGo();
+    throw fault;
+  });
+  if (!isClaimed) return false;
   try {
     await look(deps, check, looking);
   } finally {
-    await deps.store.release(claim);
+    await letGo();
   }
   return true;
 }

@@ -66,7 +66,7 @@ async function attemptOnce(
 }
 
 /** A store that is away just now is asked again in the background, until the claim would have ended by itself. */
-async function forget(store: OnceDeps['store'], key: string, lifeMs: number): Promise<void> {
+export async function forget(store: Pick<Store, 'release'>, key: string, lifeMs: number): Promise<void> {
   try {
     await store.release(key);
   } catch {
