@@ -192,7 +192,7 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
     'what exceeds the target is closed first. This code is about what was not opened, or is left to another order of ours',
   ),
   superseded: holds(
-    'the strategy has moved on since. An exit to where it still stands is made, however late it comes',
+    'a later alert of the strategy was here first. An exit that only a `sync` has overtaken, to where that says the strategy stands, is made, however late it comes',
   ),
   guard_refused: passes('entries only: a close asks no guard'),
   invalid_protection: passes('entries and `protect` only: on an exit these fields are not used'),

@@ -490,6 +490,38 @@ describe('A sync that comes a moment before its own alert', () => {
     );
   });
 
+  test('does not keep an exit’s alert, however late it comes, from being made', async (t) => {
+    const { clock, broker, world, trader, say, sync, told, drifts, owed } = await desk(t);
+    await say('buy', 1);
+    const sent = timestamp(clock.now() + 500);
+    await sync(0);
+    await told('position_drift');
+    assert.equal(await owed(), 0);
+    await sync(0);
+    const { body } = await world.send(trader, {
+      ...{ action: 'sell', quantity: 1, timestamp: sent },
+      ...standing(0),
+      ...standing(1, 'prev_'),
+    });
+    assert.deepEqual([body.status, body.error], ['filled', null]);
+    assert.equal(broker.position(trader.account.id), '0');
+    assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+  });
+
+  test('keeps one that a later alert has overtaken as superseded as it is', async (t) => {
+    const { clock, broker, world, trader, say, sync } = await desk(t);
+    await say('buy', 2);
+    const sent = timestamp(clock.now() + 500);
+    await say('sell', 1);
+    await sync(1);
+    const { body } = await world.send(trader, {
+      ...{ action: 'sell', quantity: 1, timestamp: sent, id: 'another' },
+      ...standing(1),
+    });
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'superseded']);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+
   test('is both where another alert comes that does not explain it', async (t) => {
     const { clock, world, trader, mailed } = await together(t);
     clock.advance(2000);

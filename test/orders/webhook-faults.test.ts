@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
@@ -132,6 +133,39 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
       await assertTradesOnce(world, trader, signal);
     },
   );
+
+  for (const [what, held, said] of [
+    ['an exit', 1, { action: 'sell', market_position: 'flat', market_position_size: 0 }],
+    ['an entry', 0, { action: 'buy', market_position: 'long', market_position_size: 1 }],
+  ] as const)
+    test(`${what}, whose repeat trades also where a report came in between`, async (t) => {
+      let isAway = false;
+      const world = await openWorld(t, {
+        db: (db) => ({
+          ...db,
+          async commit(unit) {
+            if (isAway && unit.some(({ parts }) => parts[0]?.includes('insert into order_history')))
+              throw new DatabaseUnavailable('gone for a moment');
+            return db.commit(unit);
+          },
+        }),
+      });
+      const trader = await world.makeTrader();
+      const { action, ...stands } = said;
+      if (held > 0) await world.send(trader, { market_position: 'long', market_position_size: held });
+      const alert = world.signal(trader, { ...said, id: 'an alert' });
+      isAway = true;
+      assertRefused(await world.webhook<Problem>(trader, alert), 'database_unavailable');
+      isAway = false;
+      for (const seconds of [1, 2]) {
+        const later = timestamp(world.clock.now() + seconds * 1000);
+        const report = { action: 'sync', quantity: null, timestamp: later, ...stands };
+        assert.equal((await world.send<{ in_sync: boolean }>(trader, report)).body.in_sync, false);
+      }
+      const { body } = await world.webhook(trader, alert);
+      assert.deepEqual([body.action, body.status, body.error, body.gap], [action, 'filled', null, false]);
+      assert.equal(Number(await world.position(trader.account.id, 'BTCUSDT')), 1 - held);
+    });
 });
 
 describe('a signal that is being decided', () => {

@@ -20,10 +20,12 @@ import type { Signal } from '../../domain/signals/signal.ts';
 import {
   hasGap,
   hasMoved,
+  isByReport,
   isOvertaken,
   isRepeated,
   isSuperseded,
   positionOf,
+  printOfReport,
   type Stance,
   type Stopped,
   type StrategyWord,
@@ -45,6 +47,8 @@ export interface Heard {
   readonly unit: readonly Statement[];
   /** What protection has closed of the position that the word is about. */
   readonly stopped?: Stopped | null;
+  /** By which signal the strategy stands where the word says; absent: it says something else by now. */
+  readonly print?: string | null;
 }
 
 export interface Hearing {
@@ -81,16 +85,18 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
       unit: known ? [forgotten(known), ...settled(known, null)] : [forgetStance(key, at)],
     };
 
-  const print = fingerprint(account.userId, signal);
+  const isSync = signal.action === 'sync';
+  const own = fingerprint(account.userId, signal);
+  const print = isSync ? printOfReport(own) : own;
   // In simulation nobody has proven a time: one from far ahead would be the last word for ever.
   const latest = arrivedAt + account.maxRequestAge * 1000;
   const said = Math.min(signal.timestamp ?? arrivedAt, latest);
   const word: StrategyWord = { before, after, timestamp: said, print };
   const last = known?.word ?? null;
-  const isSync = signal.action === 'sync';
   const isLate = isSuperseded(last, word);
   const isExpected = known !== null && known.owed !== null && !isSync && isOvertaken(known.word, word);
   const gap = !isLate && !isExpected && hasGap(last, word, { isSync });
+  const isAgainSaid = known !== null && isRepeated(known.word, word);
   const staysIn = known !== null && staysOnSide(known.word, word);
   const stopped = staysIn ? known.stopped : null;
   const notes: SignalNotes = {
@@ -98,14 +104,21 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     marketPosition: signal.after?.side ?? null,
     gap,
     outOfTurn: isLate,
-    // Who asks for an amount, or to close, is not told where to stop by a later word.
+    // Who asks for an amount, or to close, is not told where to stop by a later word. Nor is the alert by which the strategy stands
+    // there: where that comes again its first delivery came to nothing, and a report that has confirmed it since took nobody elsewhere.
     superseded:
-      isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, known),
+      isLate &&
+      signal.after !== null &&
+      signal.intent.target !== undefined &&
+      !isAgainSaid &&
+      !leadsOut(signal, last),
     ...(stopped?.isAll && { stoppedOut: true }),
     ...(staysIn && { staysIn }),
   };
-  if (known && (isLate || isRepeated(known.word, word)))
-    return { notes, stopped, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
+  if (known && (isLate || isAgainSaid)) {
+    const unit = [strategyStands(known), ...(gap ? missed(word) : [])];
+    return isLate ? { notes, stopped, unit } : { notes, stopped, unit, print };
+  }
   // It says where it began, and not where it ended: there is nothing to compare the next one with.
   if (after === null)
     return {
@@ -114,11 +127,14 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
         ? [forgotten(known), ...(isExpected ? [] : settled(known, null)), ...(gap ? missed(word) : [])]
         : [forgetStance(key, at)],
     };
-  return { notes, stopped, unit: kept() };
+  const isMoved = hasMoved(last, word);
+  // What a report confirms stands by the signal that said it first.
+  const by = isSync && !isMoved && last?.after && last.print !== null ? last.print : print;
+  return { notes, stopped, unit: kept(), print: by };
 
   function kept(): Statement[] {
     const compared = known ?? NOTHING_COMPARED;
-    if (isSync && last !== null && hasMoved(last, word)) {
+    if (isSync && last !== null && isMoved) {
       // By where it stands alone nobody can tell yet: its alert may come a moment later.
       const seems = gap && before === null;
       const owed = { at: timestamp(arrivedAt + OVERTAKING_MS), gap: seems };
@@ -130,7 +146,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
       ];
     }
     if (isSync) {
-      const again = { ...word, before: before ?? (compared.owed ? (last?.before ?? null) : null) };
+      const again = { ...word, print: by, before: before ?? (compared.owed ? (last?.before ?? null) : null) };
       return [
         keepWord(key, known, again, { ...compared, arrivedAt: at, factor }),
         ...(gap ? missed(word) : []),
@@ -176,9 +192,9 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   }
 }
 
-/** An exit that only a report has overtaken, to where that says the strategy stands: nothing else has made it meanwhile. */
-function leadsOut({ intent }: Signal, known: StrategyState | null): boolean {
-  const after = known && known.owed !== null ? known.word.after : null;
+/** An exit that only reports have overtaken, to where they say the strategy stands: nothing else has made it meanwhile. */
+function leadsOut({ intent }: Signal, last: StrategyWord | null): boolean {
+  const after = last && isByReport(last) ? last.after : null;
   const stands = after && positionOf(after);
   return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }

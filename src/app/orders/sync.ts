@@ -15,7 +15,6 @@ import type { Order } from '../../domain/orders/order.ts';
 import type { Mapping } from '../../domain/signals/mapping.ts';
 import type { Signal } from '../../domain/signals/signal.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
-import { fingerprint } from '../../domain/signals/webhook.ts';
 import { towards } from './align.ts';
 import { refusalOf } from './entitled.ts';
 import { type Heard, type Hearing, keepHeard } from './hear-word.ts';
@@ -56,7 +55,7 @@ export async function reportStrategy(
   const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
   // A rehearsal needs no secret: what is refused of it is not kept.
   if (refusal && simulation) return refusal;
-  const { notes, stopped } = await keepHeard(deps.db, hearing);
+  const { notes, stopped, print } = await keepHeard(deps.db, hearing);
   if (refusal) return refusal;
   const key = keyOf(account, signal.symbol, simulation);
   const isBusy = await watchBook(deps, hearing);
@@ -79,7 +78,7 @@ export async function reportStrategy(
   if (inSync || account.outOfSync !== 'follow') return asFound;
   // The strategy may have said something else while the broker was asked.
   const state = await findStrategy(deps.db, key);
-  if (!state || state.word.print !== fingerprint(account.userId, signal)) return asFound;
+  if (!state || state.word.print !== print) return asFound;
   const whither = {
     position: strategyPosition ?? ZERO,
     symbol: signal.symbol,

@@ -29,9 +29,17 @@ export interface StrategyWord {
   readonly after: Stance | null;
   /** Epoch milliseconds. */
   readonly timestamp: number;
-  /** The signal's fingerprint; null: it has none. */
+  /** Of the signal by which the strategy stands there: an alert's fingerprint, or a report's as `printOfReport`; null: it has none. */
   readonly print: string | null;
 }
+
+const REPORTED = 'sync ';
+
+/** Told apart from an alert's: a report moves nothing by itself. */
+export const printOfReport = (print: string | null): string | null => print && `${REPORTED}${print}`;
+
+/** By reports alone: the alert that took the strategy there has not come. */
+export const isByReport = ({ print }: StrategyWord): boolean => print?.startsWith(REPORTED) ?? false;
 
 /** Signed; null: the side alone is known. */
 export function positionOf({ side, size }: Stance): Decimal | null {
