@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/engine/db.ts';
+import { noteStopped } from '../../src/data/orders/strategies.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
@@ -369,6 +370,32 @@ describe('an order by hand while the store is away', () => {
     mend();
     assert.equal((await align()).status, 200);
     assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '1');
+  });
+
+  test('as an alignment that opens anew what protection has closed is accepted, and made when the store is back', async (t) => {
+    const { store, whole, mend } = brittleStore();
+    const world = await openWorld(t, { store });
+    const trader = await world.makeTrader();
+    await world.send(trader, { market_position: 'long', market_position_size: 1 });
+    await world.as(trader, 'POST', '/trading/order', manual(trader, { action: 'close_long' }));
+    const key = { accountId: trader.account.id, symbol: 'BTCUSDT', simulation: false };
+    const closed = { quantity: decimal(1), isAll: true };
+    await world.db.commit([noteStopped(key, 'long', closed, timestamp(world.clock.now()))]);
+    store.push = (queue, message, ...rest) =>
+      message.includes('"execute"') ? unavailable() : whole.push(queue, message, ...rest);
+    const { status, body } = await world.as<{ status: string }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/align`,
+      { symbol: 'BTCUSDT' },
+    );
+    assert.deepEqual([status, body.status], [202, 'queued'], 'it counts as stopped out no more');
+    mend();
+    await world.eventually(
+      () => world.position(trader.account.id, 'BTCUSDT'),
+      (held) => held === '1',
+      15_000,
+    );
   });
 
   test('does not hold for the kill switch’s closes: what was accepted stands, and is made when the store is back', async (t) => {

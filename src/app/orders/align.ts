@@ -66,7 +66,8 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
     arrivedAt,
     context,
     fingerprint: null,
-    isTakenBack: true,
+    // What lifts "stopped out" stands with that: taken back, it would have let the strategy in again, and told nobody.
+    isTakenBack: state.stopped === null,
     async again() {
       const current = await find();
       return isDenial(current) ? current : { ...current, wish: wishFor(current.account) };
