@@ -280,6 +280,34 @@ describe('After whichever order', () => {
     assert.deepEqual(await drifts(), []);
   });
 
+  test('an alert that came while it was executed, and was refused, leaves it to judge', async (t) => {
+    const { broker, trader, world, say, halt, drifts, mailed } = await desk(t);
+    const held = broker.hold('place', 'after');
+    const first = world.send(trader, { action: 'buy', quantity: 1, ...standing(1) });
+    await held.reached;
+    await halt();
+    assert.equal((await say('buy', 2)).status, 403);
+    held.release();
+    assert.equal((await first).body.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '1');
+    assert.deepEqual([await drifts(), await mailed()], [['position_drift'], ['drift']]);
+  });
+
+  test('an order that rested, and is cancelled behind an alert that was refused, is one: the broker is asked what is held', async (t) => {
+    const { world, broker, trader, say, halt, drifts } = await desk(t);
+    broker.fills = 'later';
+    const { order_id } = (await say('buy', 1)).body;
+    await halt();
+    assert.equal((await say('buy', 2)).status, 403);
+    broker.settle(broker.ledger[0], 'cancelled');
+    broker.give(trader.account.id, 1);
+    await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
+    await world.eventually(drifts, ({ length }) => length > 0);
+    assert.deepEqual(await drifts(), ['position_drift']);
+    const [said] = (await world.audits(trader)).filter(({ action }) => action === 'position_drift');
+    assert.equal(JSON.parse(said?.metadata ?? '').broker_position, 1);
+  });
+
   test('an order of which the position was not read says nothing of it', async (t) => {
     const { broker, say, order, drifts } = await desk(t, { env: { EXIT_DEADLINE_SECONDS: '1' } });
     await say('buy', 1);
@@ -445,6 +473,32 @@ describe('A sync beside an order of its symbol', () => {
     await plain;
     await told('position_drift');
     assert.deepEqual(await drifts(), ['position_drift']);
+  });
+});
+
+describe('A sync whose position cannot be read', () => {
+  test('while an order is under way is compared when that has ended', async (t) => {
+    const { broker, world, trader, sync, drifts, mailed, owed } = await desk(t);
+    const sent = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<void>();
+    broker.script('place', async () => {
+      sent.resolve();
+      await refused.promise;
+      return { outcome: 'rejected', error: { code: 'insufficient_margin', message: 'Too little.' } };
+    });
+    const order = world.send(trader, { action: 'buy', quantity: 1, ...standing(1) });
+    await sent.promise;
+    broker.script(
+      'position',
+      async () => {
+        throw new BrokerBusy('slow down', 60_000);
+      },
+      1,
+    );
+    assert.deepEqual([(await sync(1)).status, await owed()], [503, 1]);
+    refused.resolve();
+    assert.equal((await order).body.status, 'rejected');
+    assert.deepEqual([await drifts(), await mailed(), await owed()], [['position_drift'], ['drift'], 0]);
   });
 });
 

@@ -12,7 +12,7 @@ import {
   type StrategyState,
   setCompared,
 } from '../../data/orders/strategies.ts';
-import { type Decimal, ONE, toNumber, toNumberOrNull } from '../../domain/decimal.ts';
+import { type Decimal, ONE, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
@@ -99,10 +99,10 @@ async function compareAtEnd(
   if (found.inSync && state.driftSince === null && state.owed === null && !isNews(state, step)) return;
   // The alert that a sync has overtaken may yet come: whoever sees to what is owed waits for it.
   if (state.owed !== null && millis(state.owed.at) > deps.clock.now()) return;
-  // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent. A sync has left it to us.
-  const isLast = state.owed !== null || !isBehind(order, state, found);
-  const ask = hasTraded(order) ? held : undefined;
-  if (!isLast && !ask) return;
+  // Whoever comes later decides: an order that was sent, or that of a later word, which may not have begun. A word that has no order,
+  // as a sync or what was refused, leaves it to us; where the end was found late, the broker is asked.
+  const isLast = state.owed !== null || !held || !isBehind(order, state, found);
+  const ask = hasTraded(order) || !isLast ? held : undefined;
   const followers = () =>
     followersOf(deps.db, order, (other) => canonicalSymbol(order.brokerName, other) === key.symbol);
   const note = (brokerPosition: Decimal) =>
@@ -182,16 +182,24 @@ export async function noteDrift(
 
 /** An order of that symbol is under way: what is held now says nothing. It is compared when that has ended. */
 export async function compareLater(
-  { db, clock }: Pick<DriftDeps, 'db' | 'clock'>,
+  deps: Pick<DriftDeps, 'db' | 'clock'>,
   { key, brokerPosition, step }: Holding,
 ): Promise<Comparison> {
+  return compareWith(await oweComparison(deps, key, step), brokerPosition, step);
+}
+
+/** With whoever ends the order, or, where that does not say what is held, with the verifiers. The strategy as it was then. */
+export async function oweComparison(
+  { db, clock }: Pick<DriftDeps, 'db' | 'clock'>,
+  key: StrategyKey,
+  step: Decimal | null = null,
+): Promise<StrategyState | null> {
   for (let tries = 1; ; tries++) {
     const state = await findStrategy(db, key);
-    const found = compareWith(state, brokerPosition, step);
-    if (!state || state.owed !== null || found.strategyPosition === null) return found;
+    if (!state || state.owed !== null || compareWith(state, ZERO).strategyPosition === null) return state;
     const owed = { at: timestamp(clock.now()), gap: false };
     const lost = await db.commit([setCompared(state, { ...state, owed }, step ?? undefined)]);
-    if (lost === null || tries === MOST_TRIES) return found;
+    if (lost === null || tries === MOST_TRIES) return state;
   }
 }
 

@@ -20,7 +20,7 @@ import { refusalOf } from './entitled.ts';
 import { type Heard, type Hearing, keepHeard } from './hear-word.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 import { positionFor } from './plan-order.ts';
-import { compareLater, keyOf, noteDrift } from './strategy.ts';
+import { compareLater, keyOf, noteDrift, oweComparison } from './strategy.ts';
 
 export interface Synced {
   readonly inSync: boolean;
@@ -62,7 +62,10 @@ export async function reportStrategy(
   // By the worker, as an order would read it: a continuous month is the month that it stands for.
   const { factor } = hearing;
   const held = await positionFor(deps, account, { symbol: signal.symbol, simulation, factor });
-  if (isDenial(held)) return held;
+  if (isDenial(held)) {
+    if (await isBusy()) await oweComparison(deps, key);
+    return held;
+  }
   if ('rejection' in held) {
     await deps.db.commit([forgetSymbol(key)]);
     // There is no order to carry the broker's rejection.
