@@ -145,6 +145,7 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
   bybit: [
     [bybit(110007, 'ab not enough for new order'), 'insufficient_margin'],
     [bybit(110066, 'No trading is allowed at the current time'), 'market_closed'],
+    [bybit(110063, 'Settlement in progress! BTCUSDT not available for trading.'), 'unavailable'],
     [bybit(10001, 'params error: symbol invalid XUSDT'), 'invalid_symbol'],
     [bybit(10001, 'position idx not match position mode'), 'position_mode_mismatch'],
     [bybit(10001, 'Qty invalid'), 'invalid_quantity'],
@@ -168,6 +169,9 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
   okx: [
     [okxRow('51008', 'Order failed. Insufficient USDT margin in account'), 'insufficient_margin'],
     [okxRow('51022', 'Contract suspended'), 'market_closed'],
+    [okxRow('51029', 'Contract is being settled.'), 'market_closed'],
+    [okxRow('51030', 'Funding fee is being settled.'), 'unavailable'],
+    [okx('50001', 'Service temporarily unavailable. Please try again later.', 503), 'unavailable'],
     [okxRow('51001', "Instrument ID doesn't exist."), 'invalid_symbol'],
     [okxRow('51121', 'Order quantity must be a multiple of the lot size.'), 'invalid_quantity'],
     [okxRow('51000', 'Parameter posSide error'), 'position_mode_mismatch'],
@@ -214,6 +218,7 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
   bitget: [
     [bitget('40762', 'The order amount exceeds the balance'), 'insufficient_margin'],
     [bitget('45043', 'Due to settlement or maintenance reasons, the trade is suspended'), 'market_closed'],
+    [bitget('40200', 'Server upgrade, please try again later'), 'unavailable'],
     [bitget('40034', 'Parameter XUSDT does not exist'), 'invalid_symbol'],
     [bitget('45110', 'less than the minimum amount 5 USDT'), 'invalid_quantity'],
     [bitget('45111', 'less than the minimum order quantity'), 'invalid_quantity'],
@@ -391,6 +396,13 @@ test('what anybody may ask is limited by address, whoever it was asked for', asy
     broker.quote(instrument, NO_HURRY),
     (fault) => fault instanceof BrokerBusy && fault.scope === 'address',
   );
+});
+
+test('what takes nothing for a moment says so in its own words', async () => {
+  const settled = okxRow('51030', 'Funding fee is being settled.');
+  await assert.rejects((await placed('okx', [settled])).outcome, {
+    message: 'OKX cannot be used now: Funding fee is being settled (51030).',
+  });
 });
 
 test('the address that is to be allowed is told where the exchange names it', async () => {

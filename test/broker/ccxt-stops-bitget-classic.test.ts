@@ -266,6 +266,7 @@ const REFUSALS: readonly (readonly [string, string, Expected])[] = [
     'The order of stop-profit and stop-loss for this contract has reached the upper limit',
     'refused',
   ],
+  ['40200', 'Server upgrade, please try again later', 'unavailable'],
   ['40010', 'Request timed out', 'unknown'],
   ['429', 'Too Many Requests', 'busy'],
 ];

@@ -294,6 +294,11 @@ describe('what Bybit may answer to a stop', () => {
     ['too many of them', refused(110061, 'TP/SL set more than 20'), 'refused'],
     ['too many requests of the account', refused(10006, 'Too many visits.'), 'busy'],
     ['too many requests from the address', { status: 403, text: 'access too frequent' }, 'busy'],
+    [
+      'it settles',
+      refused(110063, 'Settlement in progress! BTCUSDT not available for trading.'),
+      'unavailable',
+    ],
     ['another clock', refused(10002, 'invalid request, please check your timestamp'), 'unavailable'],
     ['no word whether it was taken', refused(10016, 'Internal server error'), 'unknown'],
     ['a gateway that gave up', { status: 502, text: '<html></html>' }, 'unknown'],

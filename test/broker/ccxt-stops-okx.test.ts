@@ -328,6 +328,7 @@ const TO_PLACE: readonly (readonly [string, string, Expected])[] = [
   ['51169', "Order failed because you don't have any positions in this direction", 'no_position'],
   ['51261', 'Each user can hold up to 500 pending stop orders at the same time.', 'refused'],
   ['51150', 'The precision of the number of trades or the price exceeds the limit.', 'refused'],
+  ['51030', 'Funding fee is being settled.', 'unavailable'],
   ['51054', 'Request timed out. Please try again.', 'unknown'],
   ['50061', "You've reached the maximum order rate limit for this account.", 'busy'],
 ];

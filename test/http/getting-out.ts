@@ -176,7 +176,7 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   ),
   broker_rate_limited: passes('an exit keeps to the delay and goes on until its deadline'),
   broker_unavailable: passes(
-    'an exit is tried again and again until its deadline, unless the account cannot be traded as it is set up',
+    'an exit is tried again and again until its deadline, unless the account cannot be traded as it is set up. So it is where the broker takes nothing for a moment: it settles a funding fee, or is upgraded',
   ),
   credentials_rejected: holds(
     'the broker’s final word: the credentials were presented three times within 10 s, and are presented once more by each exit',

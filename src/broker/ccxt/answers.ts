@@ -74,6 +74,8 @@ export function faultOf(refused: Refused, exchange: Exchange): BrokerUnavailable
       return new AccountUnfit(hedged(title, howToSwitch));
     case 'clock':
       return new BrokerUnavailable(clockWords(exchange, said));
+    case 'unavailable':
+      return new BrokerUnavailable(`${title} cannot be used now: ${said}.`);
     default:
       return new BrokerUnavailable(`${title} refused the question: ${said}.`);
   }

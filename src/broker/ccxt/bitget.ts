@@ -122,7 +122,8 @@ export const bitget: Profile = {
     '25202': 'insufficient_margin',
     '25203': 'insufficient_margin',
     '25219': 'insufficient_margin',
-    '40200': 'market_closed',
+    // For a moment: its servers are upgraded.
+    '40200': 'unavailable',
     '40308': 'market_closed',
     '40844': 'market_closed',
     '41114': 'market_closed',

@@ -177,9 +177,10 @@ export const bybit: Profile = {
     '110017': 'no_position',
     '110034': 'no_position',
     '110025': 'position_mode_mismatch',
-    '110063': 'market_closed',
     '110066': 'market_closed',
     '110074': 'market_closed',
+    // For a moment: it settles.
+    '110063': 'unavailable',
     '110094': 'invalid_quantity',
     '12137': 'invalid_quantity',
     '10029': 'invalid_symbol',

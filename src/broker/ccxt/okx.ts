@@ -101,9 +101,10 @@ export const okx: Profile = {
     '51027': 'market_closed',
     '51028': 'market_closed',
     '51029': 'market_closed',
-    '51030': 'market_closed',
     '51124': 'market_closed',
-    '50001': 'market_closed',
+    // For a moment: a funding fee is settled, or its service is away.
+    '51030': 'unavailable',
+    '50001': 'unavailable',
     '51001': 'invalid_symbol',
     '51015': 'invalid_symbol',
     '51000': (words) => {
