@@ -234,6 +234,64 @@ describe('at Gate', () => {
   });
 });
 
+describe('what it became is not found', () => {
+  const okx = (...data: object[]): Answer => ({ body: { code: '0', msg: '', data } });
+  const bitget = (data: object): Answer => ({ body: { code: '00000', msg: 'success', data } });
+  /** The row of one that has triggered, and the word that its order is not there. */
+  const AT: Readonly<
+    Record<'binance' | 'okx' | 'bitget', { readonly row: (at?: number) => Answer; readonly gone: Answer }>
+  > = {
+    binance: {
+      row: (at) => ({
+        body: {
+          ...{ ...ALGO, orderType: 'STOP', algoStatus: 'FINISHED', actualOrderId: '99' },
+          ...(at && { createTime: at - 86_400_000, updateTime: at, triggerTime: at - 1_000 }),
+        },
+      }),
+      gone: { status: 400, body: { code: -2013, msg: 'Order does not exist.' } },
+    },
+    okx: {
+      row: (at) =>
+        okx({
+          ...{ algoId: '77', algoClOrdId: ID, instId: 'BTC-USDT-SWAP', side: 'buy', sz: '1' },
+          ...{ state: 'effective', ordIdList: ['99'] },
+          ...(at && { cTime: `${at - 86_400_000}`, uTime: `${at}`, triggerTime: `${at - 1_000}` }),
+        }),
+      gone: { body: { code: '51603', msg: 'Order does not exist', data: [] } },
+    },
+    bitget: {
+      row: (at) =>
+        bitget({
+          entrustedList: [
+            {
+              ...{ planType: 'normal_plan', symbol: 'BTCUSDT', size: '0.01', orderId: '5', clientOid: ID },
+              ...{ side: 'buy', planStatus: 'executed', triggerPrice: '61000.5', executeOrderId: '99' },
+              ...(at && { cTime: `${at - 86_400_000}`, uTime: `${at}` }),
+            },
+          ],
+        }),
+      gone: { status: 400, body: { code: '40109', msg: 'The data of the order cannot be found' } },
+    },
+  };
+  for (const name of ['binance', 'okx', 'bitget'] as const)
+    test(`at ${name} it waits for a minute after it has triggered, and is not there after that`, async () => {
+      const { row, gone } = AT[name];
+      const lately = await desk(name, [row(Date.now() - 20_000), gone]);
+      assert.equal((await lately.broker.find(lately.query, NO_HURRY))?.status, 'placed');
+      for (const at of [Date.now() - 120_000, Date.now() - 5 * 86_400_000, undefined]) {
+        const { broker, query, asked } = await desk(name, [row(at), gone]);
+        assert.equal(await broker.find(query, NO_HURRY), null, `${at}`);
+        assert.equal(asked.length, 2);
+      }
+    });
+
+  test('one that is triggered, of which nobody says when, waits', async () => {
+    const row = { ...ALGO, algoStatus: 'TRIGGERED', actualOrderId: '99', triggerTime: 0 };
+    const { broker, query } = await desk('binance', [{ body: row }, AT.binance.gone]);
+    assert.equal((await broker.find(query, NO_HURRY))?.status, 'placed');
+  });
+});
+
 describe('a limit that is over at once', () => {
   for (const [name, key, word, before] of [
     ['binance', 'timeInForce', 'IOC', []],

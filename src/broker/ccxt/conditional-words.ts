@@ -40,6 +40,12 @@ const waiting = (
   reason: fate === 'open' ? null : `the order is ${status}`,
 });
 
+/** The latest of these times of a row; null: it has none of them. */
+function latestOf(row: unknown, ...names: readonly string[]): number | null {
+  const times = names.map((name) => Number(word(row, name) ?? '0')).filter((time) => time > 0);
+  return times.length === 0 ? null : Math.max(...times);
+}
+
 const BINANCE_FATES = {
   NEW: 'open',
   TRIGGERING: 'open',
@@ -60,6 +66,7 @@ function readAlgo(row: unknown): SeenConditional | undefined {
   return {
     order: waiting({ ref, clientId, marketId, side, quantity }, fate, status),
     became: became === '' || became === '0' ? null : became,
+    changedAt: latestOf(row, 'triggerTime', 'updateTime'),
   };
 }
 
@@ -157,6 +164,7 @@ function readTrigger(row: Row): SeenConditional | undefined {
   return {
     order: waiting({ ref, clientId, marketId, side, quantity }, fate, status),
     became: typeof became === 'string' && became !== '' ? became : null,
+    changedAt: latestOf(row, 'triggerTime', 'uTime'),
   };
 }
 
@@ -245,7 +253,11 @@ function readPlan(row: Row): SeenConditional | undefined {
   if (!ref || !symbol || !quantity || !side || !fate) return undefined;
   const order = { ref, clientId: clientId ?? null, marketId: symbol.toUpperCase(), side, quantity };
   const became = text(row, 'executeOrderId');
-  return { order: waiting(order, fate, status), became: became ? became : null };
+  return {
+    order: waiting(order, fate, status),
+    became: became ? became : null,
+    changedAt: latestOf(row, 'uTime'),
+  };
 }
 
 const plannedAmong = (body: unknown, { clientOrderId }: OrderToFind): SeenConditional | null | undefined => {

@@ -19,7 +19,12 @@ export interface SeenConditional {
   readonly order: SeenOrder;
   /** The exchange's id of what it became; null: it waits, or has ended without becoming anything. */
   readonly became: string | null;
+  /** When it triggered, or changed last, by the exchange's clock, in ms; null: its row does not say. */
+  readonly changedAt: number | null;
 }
+
+/** What it became is shown by then. */
+const SHOWN_WITHIN_MS = 60_000;
 
 export interface ConditionalWords {
   /** What codes mean here, where that is more than for orders, or something else. */
@@ -51,10 +56,13 @@ export function createWaiting({
   words,
   asking,
   title,
+  now,
 }: {
   readonly words: ConditionalWords | null;
   asking(signal: AbortSignal): Asking;
   readonly title: string;
+  /** By the exchange's clock, in ms. */
+  now(): number;
 }): Waiting | null {
   const apart = words?.apart;
   if (!apart) return null;
@@ -75,13 +83,18 @@ export function createWaiting({
     return null;
   }
 
+  /** Of one whose order is not found. Where its row does not say when it triggered, one that has ended there has ended. */
+  const isAwaited = ({ order, changedAt }: SeenConditional): boolean =>
+    changedAt === null ? order.fate === 'open' : now() - changedAt < SHOWN_WITHIN_MS;
+
   return {
     async find(sought, signal) {
       const found = await seen(sought, signal);
       if (!found || found.became === null) return found?.order ?? null;
       const made = await asking(signal).tell(apart.order(found.became, sought));
-      // It is not shown yet: until it is, it waits.
-      if ('refused' in made && made.refused === 'not_found') return { ...found.order, fate: 'open' };
+      // It is not shown yet, and waits until it is; or it was cancelled, and the exchange has forgotten it.
+      if ('refused' in made && made.refused === 'not_found')
+        return isAwaited(found) ? { ...found.order, fate: 'open' } : null;
       if ('refused' in made || made.answer.ref !== found.became || made.answer.side !== sought.side)
         throw new BrokerUnavailable(`${title} answered with another order.`);
       return { ...made.answer, ref: found.order.ref, clientId: found.order.clientId };

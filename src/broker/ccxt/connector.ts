@@ -113,7 +113,7 @@ export function connect(connecting: Connecting): Broker {
     since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
   });
 
-  const waiting = createWaiting({ words: conditional, title, asking });
+  const waiting = createWaiting({ words: conditional, title, asking, now: exchange.now });
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = soughtIn(query, market);
