@@ -181,6 +181,7 @@ describe('the margin mode', () => {
         ],
       }),
       noPosition: { code: '1', data: [{ sCode: '51169', sMsg: 'no position' }] },
+      taken: { code: '0', data: [{ sCode: '0', ordId: '7', clOrdId: 'fe1234567890123456789012' }] },
       says: { cross: /"tdMode":"cross"/, isolated: /"tdMode":"isolated"/ },
     },
     {
@@ -200,12 +201,13 @@ describe('the margin mode', () => {
         ],
       }),
       noPosition: { code: '22002', msg: 'No position to close' },
+      taken: { code: '00000', data: { orderId: '7', clientOid: 'fe1234567890123456789012' } },
       says: { cross: /"marginMode":"crossed"/, isolated: /"marginMode":"isolated"/ },
     },
   ] as const;
   const CLOSE = { side: 'sell', reduceOnly: true } as const;
 
-  for (const { name, flat, held, noPosition, says } of EXCHANGES) {
+  for (const { name, flat, held, noPosition, taken, says } of EXCHANGES) {
     for (const mode of ['cross', 'isolated'] as const)
       test(`${name}: what is opened is ${mode} where the account says so`, async () => {
         const { broker, asked } = await scriptedExchange(name, [{ body: flat }], { marginMode: mode });
@@ -220,6 +222,30 @@ describe('the margin mode', () => {
       const { broker, asked } = await scriptedExchange(name, [{ body: held('isolated') }]);
       await broker.place(await orderOf(broker, CLOSE), NO_HURRY);
       assert.match(sent(asked)[0] ?? '', says.isolated);
+    });
+
+    for (const [what, shown] of [
+      ['is shown as flat', flat],
+      ['is still shown as it was', held('isolated')],
+    ] as const)
+      test(`${name}: a reversal opens in the account’s setting, where its close ${what}`, async () => {
+        const answers = [held('isolated'), taken, shown].map((body) => ({ body }));
+        const { broker, asked } = await scriptedExchange(name, answers);
+        const close = await orderOf(broker, CLOSE);
+        assert.equal((await broker.place(close, NO_HURRY)).outcome, 'accepted');
+        await broker.place({ ...close, reduceOnly: false }, NO_HURRY);
+        const [closed = '', opened = '', ...others] = sent(asked);
+        assert.match(closed, says.isolated);
+        assert.match(opened, says.cross);
+        assert.deepEqual(others, []);
+      });
+
+    test(`${name}: what is opened after a close, on the same side, is in the account’s setting`, async () => {
+      const answers = [held('isolated'), taken, flat].map((body) => ({ body }));
+      const { broker, asked } = await scriptedExchange(name, answers);
+      await broker.place(await orderOf(broker, CLOSE), NO_HURRY);
+      await broker.place(await orderOf(broker), NO_HURRY);
+      assert.match(sent(asked)[1] ?? '', says.cross);
     });
 
     test(`${name}: a close ahead of the list of positions is tried in both`, async () => {

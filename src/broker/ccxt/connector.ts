@@ -153,10 +153,12 @@ export function connect(connecting: Connecting): Broker {
     if ('error' in ready) return { outcome: 'rejected', error: ready.error };
     const { market, contracts } = ready;
     if (!profile.namesMarginMode) return send(order, { market, contracts, mode: null }, signal);
-    const held = await holdings.marginModeOf(market, signal);
-    const modes = modesToTry(held, { setting: marginMode, reduceOnly: order.reduceOnly });
+    const { side, reduceOnly } = order;
+    const held = await holdings.marginOf(market, signal);
+    const modes = modesToTry(held, { setting: marginMode, side, reduceOnly });
     for (const mode of modes) {
       const outcome = await send(order, { market, contracts, mode }, signal);
+      if (outcome.outcome !== 'rejected') holdings.forgetMargin(market);
       const isElsewhere = outcome.outcome === 'rejected' && outcome.error.code === 'no_position';
       if (!isElsewhere || mode === modes.at(-1)) return outcome;
     }

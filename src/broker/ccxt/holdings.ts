@@ -1,16 +1,16 @@
 // What an account holds, as its exchange lists it. All of it is listed, also what is not traded here: whoever wants to be out
 // must see what is left. One odd row marks itself, and never hides the others.
 
-import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { AccountUnfit, BrokerUnavailable, type Position } from '../broker.ts';
 import { hedged } from './answers.ts';
 import type { Market } from './listing.ts';
+import type { HeldMargin } from './margin.ts';
 import { type MarketList, type Markets, marketsOf } from './markets.ts';
 import type { Held, Profile } from './profile.ts';
 
-/** A position's margin mode is believed for so long after it was read. */
-const MODE_MS = 5_000;
+/** A position's margin mode is believed for so long after it was read, unless an order was taken meanwhile. */
+const MARGIN_MS = 5_000;
 
 interface Reading {
   readonly profile: Pick<Profile, 'title' | 'howToSwitch'>;
@@ -24,12 +24,14 @@ export interface Holdings {
   of(market: Market, signal: AbortSignal): Promise<Decimal>;
   all(signal: AbortSignal): Promise<Position[]>;
   /** Of what is held in it; null: nothing is. */
-  marginModeOf(market: Market, signal: AbortSignal): Promise<MarginMode | null>;
+  marginOf(market: Market, signal: AbortSignal): Promise<HeldMargin | null>;
+  /** An order was taken there, or may have been: what was held may be closed by now, and something else opened. */
+  forgetMargin(market: Market): void;
 }
 
 export function createHoldings({ profile, markets, rows }: Reading): Holdings {
   const { title, howToSwitch } = profile;
-  const modes = new Map<string, { readonly mode: MarginMode | null; readonly readAt: number }>();
+  const margins = new Map<string, { readonly margin: HeldMargin | null; readonly readAt: number }>();
 
   async function heldIn(market: Market, signal: AbortSignal): Promise<Held | null> {
     const own = (await rows(market, signal)).filter(({ marketId }) => marketId === market.id);
@@ -38,7 +40,7 @@ export function createHoldings({ profile, markets, rows }: Reading): Holdings {
     if (own.some(({ isHedged }) => isHedged)) throw new AccountUnfit(hedged(title, howToSwitch));
     const [held = null, ...more] = own.filter(isOpen);
     if (more.length > 0) throw new AccountUnfit(`${twice(title)} Then try again.`);
-    modes.set(market.id, { mode: held?.marginMode ?? null, readAt });
+    margins.set(market.id, { margin: held && marginIn(held), readAt });
     return held;
   }
 
@@ -69,7 +71,7 @@ export function createHoldings({ profile, markets, rows }: Reading): Holdings {
       return held.map((row) => {
         const market = byId.get(row.marketId);
         const reason = whyNot(row, market, held);
-        if (reason === null) modes.set(row.marketId, { mode: row.marginMode, readAt });
+        if (reason === null) margins.set(row.marketId, { margin: marginIn(row), readAt });
         return {
           symbol: market?.instrument.symbol ?? row.marketId,
           quantity: market ? multiply(row.quantity, market.contractSize) : row.quantity,
@@ -82,13 +84,21 @@ export function createHoldings({ profile, markets, rows }: Reading): Holdings {
       });
     },
 
-    async marginModeOf(market, signal) {
-      const readAt = modes.get(market.id)?.readAt ?? Number.NEGATIVE_INFINITY;
-      if (performance.now() - readAt >= MODE_MS) await heldIn(market, signal);
-      return modes.get(market.id)?.mode ?? null;
+    async marginOf(market, signal) {
+      const known = margins.get(market.id);
+      if (known && performance.now() - known.readAt < MARGIN_MS) return known.margin;
+      const held = await heldIn(market, signal);
+      return held && marginIn(held);
+    },
+
+    forgetMargin(market) {
+      margins.delete(market.id);
     },
   };
 }
+
+const marginIn = ({ marginMode: mode, quantity }: Held): HeldMargin | null =>
+  mode && { mode, side: sign(quantity) > 0 ? 'buy' : 'sell' };
 
 const isOpen = ({ quantity }: Held): boolean => sign(quantity) !== 0;
 

@@ -3,21 +3,34 @@
 
 import type { MarginMode } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import type { Market } from './listing.ts';
 import { findMarket, type MarketList } from './markets.ts';
 import type { AccountKind, Asking, Held, Profile } from './profile.ts';
 
 const OTHER: Readonly<Record<MarginMode, MarginMode>> = { cross: 'isolated', isolated: 'cross' };
 
+/** Of a position. */
+export interface HeldMargin {
+  readonly mode: MarginMode;
+  /** Of an order that adds to it. */
+  readonly side: Side;
+}
+
 /**
  * One after the other, until the exchange has a position there. A close that sees nothing held may be ahead of the list of
- * positions, and the setting may have been changed since it was opened: what it closes is in one of the two.
+ * positions, and the setting may have been changed since it was opened: what it closes is in one of the two. What opens the other
+ * side may see as held what its reversal has just closed.
  */
 export function modesToTry(
-  held: MarginMode | null,
-  { setting, reduceOnly }: { readonly setting: MarginMode; readonly reduceOnly: boolean },
+  held: HeldMargin | null,
+  {
+    setting,
+    side,
+    reduceOnly,
+  }: { readonly setting: MarginMode; readonly side: Side; readonly reduceOnly: boolean },
 ): readonly MarginMode[] {
-  if (held !== null) return [held];
+  if (held && (reduceOnly || held.side === side)) return [held.mode];
   return reduceOnly ? [setting, OTHER[setting]] : [setting];
 }
 

@@ -39,7 +39,7 @@ interface Keeping {
   readonly credentials: Credentials;
   /** The account's margin mode, where the exchange asks. */
   readonly setting: MarginMode;
-  readonly holdings: Pick<Holdings, 'marginModeOf'>;
+  readonly holdings: Pick<Holdings, 'marginOf'>;
   /** Throws where the connection is closed, or there is no time left. */
   checkOpen(signal: AbortSignal): void;
   listedMarket(symbol: string, signal: AbortSignal): Promise<Market>;
@@ -84,7 +84,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   async function place(stop: StopOrder, signal: AbortSignal): Promise<StopOutcome> {
     const market = await listedMarket(stop.instrument.symbol, signal);
     const modes = words.namesMarginMode
-      ? modesToTry(await holdings.marginModeOf(market, signal), { setting, reduceOnly: true })
+      ? modesToTry(await holdings.marginOf(market, signal), { setting, side: stop.side, reduceOnly: true })
       : [null];
     for (const marginMode of modes) {
       const outcome = await placeIn(stop, { market, marginMode }, signal);
@@ -115,7 +115,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     if (!words.move) throw new Error(`${title} has no stops that can be moved`);
     const market = await listedMarket(stop.symbol, signal);
     const marginMode = words.namesMarginMode
-      ? ((await holdings.marginModeOf(market, signal)) ?? setting)
+      ? ((await holdings.marginOf(market, signal))?.mode ?? setting)
       : null;
     const wanted = toSend(to, market, { marginMode, isSecond: false });
     const question = await words.move(toFind(stop, market), wanted, asking(signal));
