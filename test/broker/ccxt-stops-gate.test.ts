@@ -223,7 +223,7 @@ describe('Gate’s stops, once they have ended', () => {
   });
 
   test('an order without a size is told by what it traded', async () => {
-    const sizeless = { ...ORDER, size: 0 };
+    const sizeless = { ...ORDER, size: 0, fill_price: '63600' };
     const { stops, sent, asked } = await stopDesk('gate', [wire(FIRED), wire(sizeless), wire(TRADES)]);
     const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
     assert.deepEqual(
@@ -240,11 +240,11 @@ describe('Gate’s stops, once they have ended', () => {
   });
 
   test('an order without a size that was cut short, or filled by nobody, says so', async () => {
-    const cut = { ...ORDER, size: 0, finish_as: 'ioc' };
-    for (const [trades, expected] of [
-      [[], ['cancelled', '0', null]],
-      [[TRADES[0]], ['cancelled', '0.006', '64000']],
+    for (const [trades, fill_price, expected] of [
+      [[], '0', ['cancelled', '0', null]],
+      [[TRADES[0]], '64000', ['cancelled', '0.006', '64000']],
     ] as const) {
+      const cut = { ...ORDER, size: 0, finish_as: 'ioc', fill_price };
       const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(cut), wire(trades)]);
       const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
       assert.deepEqual([order?.status, order?.fillQuantity, order?.fillPrice], expected);
@@ -254,6 +254,43 @@ describe('Gate’s stops, once they have ended', () => {
     const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(open), wire([TRADES[0]])]);
     const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
     assert.deepEqual([order?.status, order?.fillQuantity], ['partially_filled', '0.006']);
+  });
+
+  test('an order without a size is told by all of its trades, on however many pages', async () => {
+    const sizeless = { ...ORDER, size: 0, fill_price: '63960.1' };
+    const trades = Array.from({ length: 130 }, (_, index) => ({
+      ...{ ...TRADES[0], size: -10, fee: '0.03' },
+      price: index < 100 ? '63990.1' : '63860.1',
+    }));
+    const pages = [wire(trades.slice(0, 100)), wire(trades.slice(100))];
+    const { stops, sent, asked } = await stopDesk('gate', [wire(FIRED), wire(sizeless), ...pages]);
+    const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
+    assert.deepEqual([order?.status, order?.fillQuantity, order?.fee], ['filled', '0.13', '3.9']);
+    assert.deepEqual(
+      asked.slice(2).map((one) => told(one).fields),
+      [{}, { offset: '100' }].map((more) => ({ contract: 'BTC_USDT', limit: '100', order: '88', ...more })),
+    );
+  });
+
+  test('an order without a size is not told while its trades do not make the price that it shows', async () => {
+    for (const [fill_price, trades, isTold] of [
+      ['63600', [TRADES[0]], false],
+      ['63999.9', [TRADES[0]], false],
+      ['0', TRADES, false],
+      // As far as it shows its digits.
+      ['63666.666667', [TRADES[0], { ...TRADES[1], size: -30 }], true],
+      ['63666.6', [TRADES[0], { ...TRADES[1], size: -30 }], true],
+      ['63666.5', [TRADES[0], { ...TRADES[1], size: -30 }], false],
+    ] as const)
+      for (const finish_as of ['filled', 'ioc']) {
+        const sizeless = { ...ORDER, size: 0, fill_price, finish_as };
+        const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(sizeless), wire(trades)]);
+        const found = await stops.find(sent({ brokerRef: REF }), NO_HURRY);
+        assert.deepEqual([found?.status, found?.order !== null], ['triggered', isTold], fill_price);
+      }
+    const cut = { ...ORDER, size: 0, finish_as: 'ioc' };
+    const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(cut), wire([])]);
+    assert.equal((await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order, null);
   });
 
   test('one that was removed, that expired, that failed when it triggered', async () => {

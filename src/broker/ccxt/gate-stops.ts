@@ -2,12 +2,23 @@
 // which by its documents is only the source and may not come back: where the id was lost, ours is the one of that shape. The
 // order that one became may have no size: then what it traded tells.
 
-import { absolute, add, average, type Decimal, decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
+import {
+  absolute,
+  add,
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  multiply,
+  sign,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { closesAll, readFill, readOrder, sizeOf } from './gate.ts';
 import { acknowledged, type Fill } from './orders.ts';
 import { type CcxtMarket, type Page, type Question, question, type SeenOrder } from './profile.ts';
-import { at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
+import { amount, at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
 import type { SeenStop, StopToFind, StopToSend, StopWords } from './stop-words.ts';
 
 const SETTLE = 'usdt';
@@ -78,6 +89,12 @@ function endOf(row: Row, status: string): Pick<SeenStop, 'fate' | 'reason' | 'be
 
 const readList = (body: unknown): readonly PriceOrder[] | undefined =>
   each(body, readPriceOrder)?.filter((stop) => stop !== null);
+
+/** `told`: all of its rows, also those that are passed over. A full page is followed by another. */
+const pageOf = <T>(rows: readonly T[], told: readonly unknown[], offset: string | null): Page<T> => ({
+  rows,
+  next: told.length < PAGE ? null : String(Number(offset ?? 0) + PAGE),
+});
 
 const list = <T>(
   market: CcxtMarket,
@@ -171,8 +188,7 @@ export const gateStops: StopWords = {
       { status: 'open', ...(offset !== null && { offset }) },
       (body): Page<SeenStop> | undefined => {
         const rows = readList(body);
-        const isLast = !Array.isArray(body) || body.length < PAGE;
-        return rows && { rows, next: isLast ? null : String(Number(offset ?? 0) + PAGE) };
+        return rows && Array.isArray(body) ? pageOf(rows, body, offset) : undefined;
       },
     ),
 
@@ -194,42 +210,69 @@ export const gateStops: StopWords = {
     question('fetchOrder', [ref, market.symbol], (body) =>
       isRow(body) && closesAll(body) ? readClose(body, side) : readOrder(body),
     ),
-  fills: (order, market) =>
-    question(
-      'privateFuturesGetSettleMyTrades',
-      [{ settle: SETTLE, contract: market.id, order: order.ref, limit: PAGE }],
-      (body) => {
-        const isIts = (row: Row) =>
-          text(row, 'contract') === market.id &&
-          sign(count(row, 'size') ?? ZERO) === (order.side === 'buy' ? 1 : -1);
-        const fills = each(body, (row) => (isIts(row) ? readFill(row) : undefined));
-        return fills?.every(({ ref }) => ref === order.ref) ? withFills(order, fills) : undefined;
-      },
-    ),
+  fills: {
+    of: (order, market, offset) =>
+      question(
+        'privateFuturesGetSettleMyTrades',
+        [
+          {
+            ...{ settle: SETTLE, contract: market.id, order: order.ref, limit: PAGE },
+            ...(offset !== null && { offset }),
+          },
+        ],
+        (body) => {
+          const isIts = (row: Row) =>
+            text(row, 'contract') === market.id &&
+            sign(count(row, 'size') ?? ZERO) === (order.side === 'buy' ? 1 : -1);
+          const rows = each(body, (row) => (isIts(row) ? readFill(row) : undefined));
+          return rows?.every(({ ref }) => ref === order.ref) ? pageOf(rows, rows, offset) : undefined;
+        },
+      ),
+    added: withFills,
+  },
 };
 
-/** Of whatever was held, in one order without a size. */
+/** Of whatever was held, in one order without a size. Its price is what its trades have to make. */
 function readClose(row: Row, side: Side): SeenOrder | undefined {
   const [ref, marketId, status] = [word(row, 'id'), text(row, 'contract'), text(row, 'status')];
   if (!ref || !marketId || (status !== 'open' && status !== 'finished')) return undefined;
   const end = text(row, 'finish_as') ?? 'filled';
   return {
     ...acknowledged({ ref, clientId: null, marketId, side, quantity: ZERO, reduceOnly: true }),
+    price: amount(row, 'fill_price') ?? null,
     fate: status === 'open' ? 'open' : 'ended',
     reason: end === 'filled' ? null : `the order is finished as ${end}`,
   };
 }
 
-/** null: it was filled, and its trades are not shown yet. */
+const decimalsOf = (price: Decimal): number => price.split('.')[1]?.length ?? 0;
+
+/** Whether these are all of them, as far as that can be known: their average is the order's own price, to the last digit that it shows. */
+function isTold({ price, reason }: SeenOrder, fills: readonly Fill[]): boolean {
+  const isPriced = price !== null && sign(price) > 0;
+  if (fills.length === 0) return !isPriced && reason !== null;
+  if (!isPriced) return false;
+  const digits = Math.max(...[price, ...fills.map((fill) => fill.price)].map(decimalsOf));
+  const [filled, paid] = sumOf(fills);
+  const apart = absolute(subtract(paid, multiply(price, filled)));
+  return compare(apart, multiply(decimal(`1e-${digits}`), filled)) < 0;
+}
+
+/** How much was traded, and what was paid in all. */
+const sumOf = (fills: readonly Fill[]): readonly [filled: Decimal, paid: Decimal] => [
+  fills.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO),
+  fills.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO),
+];
+
+/** null: it has ended, and not all of its trades are shown yet. */
 function withFills(order: SeenOrder, fills: readonly Fill[]): SeenOrder | null {
-  const filled = fills.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  const paid = fills.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO);
-  const isAll = order.fate === 'ended' && order.reason === null;
-  if (sign(filled) === 0 && isAll) return null;
+  const hasEnded = order.fate === 'ended';
+  if (hasEnded && !isTold(order, fills)) return null;
+  const [filled, paid] = sumOf(fills);
   return {
     ...order,
     // How much more it wanted nobody says.
-    quantity: isAll ? filled : add(filled, ONE),
+    quantity: hasEnded && order.reason === null ? filled : add(filled, ONE),
     filled,
     price: sign(filled) === 0 ? null : average(paid, filled),
     fee: fills.reduce<Decimal | null>((sum, { fee }) => (sum && fee ? add(sum, fee) : null), ZERO),

@@ -7,6 +7,7 @@ import type { Decimal } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import type { TriggerBy } from '../broker.ts';
+import type { Fill } from './orders.ts';
 import type { Asking, CcxtMarket, Codes, Page, Question, SeenOrder } from './profile.ts';
 
 export interface StopToSend {
@@ -98,8 +99,13 @@ export interface StopWords {
   became?(stop: SeenStop): Question<readonly string[]>;
   /** What a stop became, by the exchange's own id of it. `side`: which it must have, where it does not say. */
   order(ref: string, market: CcxtMarket, side: Side): Question<SeenOrder>;
-  /** Of an order without a quantity, which does not tell what was filled: the same, with what it has traded. null: that is not told yet. */
-  fills?(order: SeenOrder, market: CcxtMarket): Question<SeenOrder | null>;
+  /** Of an order without a quantity, which does not tell what was filled. */
+  readonly fills?: {
+    /** What it has traded. */
+    of(order: SeenOrder, market: CcxtMarket, page: string | null): Question<Page<Fill>>;
+    /** The same order, with all of that. null: not all of it is told yet. */
+    added(order: SeenOrder, fills: readonly Fill[]): SeenOrder | null;
+  };
 }
 
 /** null: none of them is it. */

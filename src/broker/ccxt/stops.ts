@@ -264,7 +264,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     }
     const order = reply.answer;
     if (order.ref !== ref) throw new BrokerUnavailable(`${title} answered with another order.`);
-    return sign(order.quantity) === 0 && words.fills ? asking(signal).ask(words.fills(order, market)) : order;
+    const { fills } = words;
+    if (sign(order.quantity) !== 0 || !fills) return order;
+    return fills.added(order, await everyPage((page) => fills.of(order, market, page), signal));
   }
 
   return {
