@@ -206,6 +206,30 @@ describe('Bybit’s stop, as it goes out', () => {
     });
   });
 
+  test('what was traded is asked for by its last week, however long the stop has stood', async () => {
+    const [day, now] = [86_400_000, Date.now()];
+    for (const [sentAt, replacedAt, from] of [
+      [now - 9 * day, null, now - 7 * day],
+      [now - 2 * day, null, now - 2 * day],
+      // Of one in whose place another was set it is the week before that.
+      [now - 20 * day, now - 3 * day, now - 10 * day],
+    ] as const) {
+      const { stops, sent, asked } = await stopDesk('bybit', [
+        ...(replacedAt === null ? [listed(FLAT)] : []),
+        ...[listed(), listed(), listed()],
+      ]);
+      const of = sent({
+        sentAt: timestamp(sentAt),
+        ...(replacedAt !== null && { replacedAt: timestamp(replacedAt) }),
+      });
+      assert.equal(await stops.find(of, NO_HURRY), null);
+      const { route, fields } = told(asked.at(-1) ?? assert.fail());
+      assert.equal(route, 'GET /v5/execution/list');
+      const startTime = Number((fields as Record<string, string>).startTime);
+      assert.ok(Math.abs(startTime - from) < 120_000, `${(startTime - from) / 1000} s beside it`);
+    }
+  });
+
   test('one in whose place another was set does not stand, whatever stands at its price', async () => {
     const later = fired({ updatedTime: `${Date.now() + 60_000}` });
     const { stops, sent, asked } = await stopDesk('bybit', [listed(later), listed(later), listed()]);

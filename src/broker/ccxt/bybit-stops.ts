@@ -23,6 +23,8 @@ const PRICES = { last: 'LastPrice', mark: 'MarkPrice' } as const;
 
 /** As many as one answer has. */
 const LIMIT = 50;
+/** Executions are told of one week from the time that is named, and no further. A minute less, for clocks differ. */
+const WEEK_MS = 7 * 86_400_000 - 60_000;
 
 /** null: the position has none. */
 function readKept(row: Row): SeenStop | null | undefined {
@@ -131,9 +133,10 @@ export function bybitStops(kind: AccountKind): StopWords {
     },
 
     lookUps(stop) {
-      const { market, side, price, since, until } = stop;
+      const { market, side, price, since, until, now } = stop;
       const { method, args, read } = kept(market);
       const named = { category: 'linear', symbol: market.id, limit: LIMIT };
+      const startTime = Math.floor(Math.max(since, Math.min(now, until) - WEEK_MS));
       return [
         // In whose place another was set does not stand any more: what stands at its price is that one.
         ...(Number.isFinite(until)
@@ -151,7 +154,7 @@ export function bybitStops(kind: AccountKind): StopWords {
         ),
         question('privateGetV5OrderHistory', [named], fired(stop)),
         // A stop that was moved keeps the place in those lists that it had when it was first set.
-        question('privateGetV5ExecutionList', [{ ...named, startTime: Math.floor(since) }], (body) => {
+        question('privateGetV5ExecutionList', [{ ...named, startTime }], (body) => {
           const rows = each(listOf(body), (row) => (text(row, 'orderId') ? row : undefined));
           const isIts = (row: Row) => isStopLoss(row, side) && Number(text(row, 'execTime')) <= until;
           const refs = rows?.flatMap((row) => (isIts(row) ? (text(row, 'orderId') ?? []) : []));

@@ -36,6 +36,8 @@ export interface StopToFind {
   readonly since: number;
   /** Another was set in its place then; Infinity: none was. */
   readonly until: number;
+  /** By the exchange's clock, in ms. */
+  readonly now: number;
 }
 
 /** Of a stop that was taken, or that stands elsewhere from now on. */

@@ -70,6 +70,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     until: stop.replacedAt
       ? millis(stop.replacedAt) - exchange.aheadMs() + A_LITTLE_MS
       : Number.POSITIVE_INFINITY,
+    now: exchange.now(),
   });
 
   const toSend = (
