@@ -124,6 +124,14 @@ async function plansOf(db: Db, read: (db: Db) => Promise<unknown>): Promise<stri
   );
 }
 
+/** A list that takes long by the clock is refused: on a busy machine that may be any. */
+async function patiently<Listed>(list: () => Promise<Listed>, triesLeft = 5): Promise<Listed> {
+  return list().catch((fault: unknown) => {
+    if (!(fault instanceof ListTooSlow) || triesLeft === 0) throw fault;
+    return patiently(list, triesLeft - 1);
+  });
+}
+
 interface Place {
   readonly db: Db;
   readonly url?: string;
@@ -233,8 +241,8 @@ for (const [name, open] of [
         const reads: Statement[] = [];
         const counting: Reads = { ...db, all: (query) => db.all(reads[reads.push(query) - 1] ?? query) };
         const filter: OrderFilter = { symbol: 'BTCUSDT', status: 'rejected' };
-        assert.deepEqual(await listOrders(counting, USER, { filter, after: null, limit: 50 }), []);
-        clearInterval(turn);
+        const list = () => listOrders(counting, USER, { filter, after: null, limit: 50 });
+        assert.deepEqual(await patiently(list).finally(() => clearInterval(turn)), []);
         assert.ok(reads.length >= 12, `${reads.length} steps`);
         assert.ok(turns >= 5, `${turns} turns`);
       },
