@@ -194,6 +194,7 @@ export async function withProtection(
   order: Order,
   answered: boolean,
 ): Promise<Placed> {
+  if (!order.wish) return { order, answered };
   if (isAboutProtection(order)) return { order, answered, protection: await protectionFor(deps, order) };
   const { wish: _, ...plain } = order;
   return { order: plain, answered };

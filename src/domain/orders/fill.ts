@@ -65,9 +65,11 @@ const leftOpen = (order: Order, now: number): OrderError | null =>
     ? restNotLookedFor(order)
     : null;
 
-/** Every close that it has sent was filled. */
-export const hasClosedAll = (order: Order): boolean =>
-  lastCloses(order).every(({ status }) => status === 'filled');
+/** It has sent closes, and each of them was filled. */
+export function hasClosedAll(order: Order): boolean {
+  const closes = lastCloses(order);
+  return closes.length > 0 && closes.every(({ status }) => status === 'filled');
+}
 
 /** What it waited for has ended, and its deadline came before it was seen what that has brought. */
 export const restNotLookedFor = (order: Order): OrderError => ({

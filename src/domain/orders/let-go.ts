@@ -18,7 +18,8 @@ const isLike = (leg: Leg, { instrument, side }: Close): boolean =>
   leg.leg === 'exit' && leg.instrument === instrument && leg.side === side;
 
 /** By the broker, and not by its fill. */
-const isEnded = ({ status }: Leg): boolean => status === 'cancelled' || status === 'failed';
+const isEnded = (leg: Leg | undefined): leg is Leg & { readonly status: 'cancelled' | 'failed' } =>
+  leg?.status === 'cancelled' || leg?.status === 'failed';
 
 const refusals = ({ legs }: Order, close: Close): readonly Leg[] =>
   legs.filter((leg) => isLike(leg, close) && leg.status === 'rejected');
@@ -38,9 +39,9 @@ export function keptByBroker(
   const isKept = (close: Leg) => {
     const sent = order.legs.filter((leg) => isLike(leg, close) && !isUnsent(leg));
     const [before, last] = [sent.at(-2), sent.at(-1)];
-    if (last && isEnded(last)) {
+    if (isEnded(last)) {
       const isMore = compare(close.quantity, subtract(last.quantity, last.fillQuantity ?? ZERO)) > 0;
-      const isAskedAgain = order.awaitsRest && able.reduceOnly && !(before && isEnded(before));
+      const isAskedAgain = order.awaitsRest && able.reduceOnly && !isEnded(before);
       return !isMore && !isAskedAgain;
     }
     const [first, ...more] = refusals(order, close);
@@ -54,8 +55,7 @@ export function keptByBroker(
 export function refusedFor(order: Order, held: readonly Holding[]): Order {
   const asked = { ...order, legs: order.legs.filter((leg) => !isUnsent(leg)) };
   const last = asked.legs.findLast(({ leg }) => leg === 'exit');
-  if (last?.status === 'cancelled' || last?.status === 'failed')
-    return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
+  if (isEnded(last)) return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
   const { exitError } = order;
   return stopped(
     asked,

@@ -226,7 +226,7 @@ function atDeadline(order: Order, facts: Facts): Order {
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
   // Nobody is known who brings more; and nobody has looked what was brought by who is done by now.
   if (order.awaitsRest && wasSent(order)) return moveTo(order, 'expired', { error: restNotLookedFor(order) });
-  return hasTraded(order) && hasClosedAll(order) ? made(order, facts.now) : late(order);
+  return hasClosedAll(order) ? made(order, facts.now) : late(order);
 }
 
 /** A leg has been sent, or may have been. */
@@ -353,7 +353,12 @@ function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const age = now - millis(order.submittedAt);
   if (leg.leg === 'entry' && isExit(order) && age > rules.openWithinMs)
     return end(stopped(order, 'expired', tooOldToOpen(order, rules.openWithinMs)));
-  if (leg.leg === 'entry' && able.wholeStops && !isWhole(leg.quantity) && wantsStop(order))
+  if (
+    leg.leg === 'entry' &&
+    able.wholeStops &&
+    !isWhole(leg.quantity) &&
+    asksForStop(order.wish?.fromFlat ?? {})
+  )
     return refuse(order, wholeStopsOnly(order, leg.quantity));
   if (leg.leg !== 'entry' || guards === 'none') return { do: 'send', order, leg: key, again: false };
   const positionAfter = furthestPosition(order, facts, rules);
@@ -366,12 +371,6 @@ function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const refusal = guardRefusal(guards.verdicts);
   return refusal ? refuse(judged, refusal) : { do: 'send', order: judged, leg: key, again: false };
 }
-
-/** With what it opens, or of what it adds to. */
-const wantsStop = ({ wish, positionBefore, intent }: Order): boolean => {
-  const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && !intent.target && positionBefore !== ZERO;
-  return wish !== undefined && asksForStop(isAdding ? wish.own : wish.fromFlat);
-};
 
 /**
  * It may have been sent, and the broker does not have it, though it may yet arrive. The same id again is safe only where

@@ -3,7 +3,7 @@
 
 import { absolute, add, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import { millis, type OrderId } from '../ids.ts';
-import { isOpenLeg, type Leg, mainLeg, type Order, type OrderIntent } from './order.ts';
+import { type Direction, isOpenLeg, type Leg, mainLeg, type Order, type OrderIntent } from './order.ts';
 import { type Holding, plannedPosition, sideTowards, signed } from './position.ts';
 
 /** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
@@ -135,6 +135,10 @@ export const closeInDoubt = (
       isYoung(leg, now, giving),
   );
 
+/** The side that alone it closes; null: either, or it opens. */
+export const directionOf = (intent: OrderIntent): Direction | null =>
+  intent.target || intent.operation === 'PLACE_ENTRY_ORDER' ? null : intent.direction;
+
 /**
  * What an exit waits for: an entry of ours that may yet open what it is to close, or a close of ours that holds back a part of it.
  * None: whatever is not held now will not come by an order of ours.
@@ -143,7 +147,7 @@ export function othersToAwait(
   { intent }: Pick<Order, 'intent'>,
   { able, others, now }: Beside & { readonly able: { readonly reduceOnly: boolean } },
 ): OtherLeg | undefined {
-  const direction = intent.target || intent.operation === 'PLACE_ENTRY_ORDER' ? null : intent.direction;
+  const direction = directionOf(intent);
   const opens = ({ leg, side }: Leg) =>
     leg === 'entry' && (direction === null || side === (direction === 'long' ? 'buy' : 'sell'));
   // Where a close is clamped to what is held, another one beside it takes nothing away from it.

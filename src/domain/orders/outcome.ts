@@ -248,7 +248,7 @@ export const heldBackByOthers = (
   code: 'expired',
   message:
     `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for order ${orderId} (${leg.leg} of ${leg.quantity}, ` +
-    `${leg.status}), which has not ended. ${hasTraded(order) && hasClosedAll(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
+    `${leg.status}), which has not ended. ${hasClosedAll(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
     'and close it when it has ended.',
 });
 

@@ -1,12 +1,20 @@
 // What to plan: what is held, less what other orders of ours take already, becomes the legs that are to be sent. What was sent
 // before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
 
-import { absolute, add, compare, type Decimal, decimal, sign, subtract, ZERO } from '../decimal.ts';
+import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import { agrees, standing } from './expected.ts';
 import { clientOrderId, hasTraded, type Leg, type Order, type OrderIntent, unitsOf } from './order.ts';
-import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
+import {
+  directionOf,
+  leavesSome,
+  othersToAwait,
+  pendingLeg,
+  takeable,
+  withoutOpening,
+} from './other-legs.ts';
 import { isExit, patienceOf } from './patience.ts';
 import { filledBy, type Holding, planOrder } from './position.ts';
+import { isShareToCompute } from './sizing.ts';
 import type { Facts, Held, Rules } from './step.ts';
 
 /** What an order is planned on; null: it is not known yet what is held, and nothing can be sent on the doubt. */
@@ -17,7 +25,7 @@ export function heldToPlanOn(
 ): readonly Holding[] | null {
   if (held.every(agrees)) return held;
   // Where the exchange clamps it, a close is sent at once for the more of both: for the less, something might stay open.
-  const isPart = leavesSome(order.intent) || isShare(order);
+  const isPart = leavesSome(order.intent) || (order.sizing && isShareToCompute(order.sizing));
   if (!isExit(order) || !able.reduceOnly || isPart || wasRefused(order)) return null;
   const more = held.map((each) => larger(each, order.intent));
   return more.every((each) => each !== null) ? more : null;
@@ -27,16 +35,11 @@ export function heldToPlanOn(
 const wasRefused = ({ legs }: Order): boolean =>
   legs.some(({ leg, status }) => leg === 'exit' && (status === 'rejected' || status === 'cancelled'));
 
-/** A share of what is held, yet to be computed: of another position it would be another quantity. */
-const isShare = ({ sizing }: Order): boolean =>
-  sizing?.type === 'percent_of_position' && sizing.units === null && compare(sizing.asked, ALL_OF_IT) < 0;
-const ALL_OF_IT = decimal(100);
-
 /** null: one says long, the other short, and who closes either has to know. */
 function larger({ instrument, quantity, expected }: Held, intent: OrderIntent): Holding | null {
   if (expected === null || sign(expected) === 0) return { instrument, quantity };
   if (sign(quantity) * sign(expected) < 0) {
-    const direction = intent.target || intent.operation === 'PLACE_ENTRY_ORDER' ? null : intent.direction;
+    const direction = directionOf(intent);
     if (direction === null) return null;
     return { instrument, quantity: sign(quantity) === (direction === 'long' ? 1 : -1) ? quantity : expected };
   }

@@ -79,7 +79,10 @@ const sentQuantity = ({ quantity }: Leg): boolean => compare(quantity, ZERO) > 0
 const changed = (legs: readonly Leg[], which: Leg, change: Partial<Leg>): Leg[] =>
   legs.map((leg) => (leg === which ? { ...leg, ...change } : leg));
 
-/** The order follows its last leg, and closes in several months all of them. A reversal that failed stays failed, whatever became of the close that it left at the broker. */
+/**
+ * The order follows its last leg; where it closes in several months, all of them. A reversal that failed stays failed, whatever became of
+ * the close that it left at the broker.
+ */
 function ended(order: Order, leg: Leg | undefined, status: 'filled' | 'cancelled', now: number): Order {
   if (isOfMonths(order)) return followingAll(order, now);
   const isMain = leg === undefined || mainLeg(order)?.clientOrderId === leg.clientOrderId;

@@ -65,6 +65,10 @@ export interface Sizing {
 const HUNDREDTH = decimal('0.01');
 const HUNDRED = decimal(100);
 
+/** A share of what is held, yet to be computed: of another position it would be another quantity. */
+export const isShareToCompute = ({ type, asked, units }: Sizing): boolean =>
+  type === 'percent_of_position' && units === null && compare(asked, HUNDRED) < 0;
+
 const UNKNOWN = { price: null, equity: null, stop: null, units: null, step: null, text: null } as const;
 
 /** Yet to be computed. A part of what is held is that, whatever the account multiplies with. null: the quantity is traded as it was sent. */

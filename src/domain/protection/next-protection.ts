@@ -245,7 +245,7 @@ function rightStop(
   return seen.standing.findLast(isRight) ?? null;
 }
 
-/** It closes more than is held by now, at the right price. */
+/** It closes what is held by now, or more, at the right price. */
 const isEnough = (leg: ProtectiveLeg, wanted: Parcel, { ofAll }: Recognised, facts: Facts): boolean =>
   leg.level === 0 &&
   leg.status === 'standing' &&
