@@ -11,6 +11,7 @@ import type { ExchangeLedger } from './exchange-client.ts';
 import { holdings } from './judge-exits.ts';
 import { type Finding, firstDeliveries, isProtective, type OrderRow, type Records } from './records.ts';
 import type { Signal } from './signals.ts';
+import { toldCloses } from './told-closes.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
 
@@ -277,6 +278,10 @@ export function judgePositions({
     if (!order || !filled) continue;
     const place = placeOf(order.trading_account_id, order.symbol);
     ours.set(place, add(ours.get(place) ?? ZERO, signed({ side: leg.side, fill_quantity: filled })));
+  }
+  for (const order of toldCloses(ledger, records).untold) {
+    const place = placeOf(order.account, order.symbol);
+    ours.set(place, add(ours.get(place) ?? ZERO, signed(order)));
   }
   const theirs = new Map(
     ledger.positions.map(({ account, symbol, quantity }) => [`${account} ${symbol}`, decimal(quantity)]),

@@ -2,15 +2,15 @@
 // many, none opened anything or gave way by itself, and what they closed is told once and stays closed.
 
 import { decimal, sign } from '../src/domain/decimal.ts';
-import { hasEnded } from '../src/domain/orders/order.ts';
 import type { Desk } from './desks.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { lastingIn, sweepIn, TAKEOVER_MS, THEN_MS, type TimeEvidence } from './judge-lasting.ts';
 import { isWithin, tradesOf } from './judge-positions.ts';
 import { judgeStoppedOut } from './judge-stopped-out.ts';
 import { type Bare, type Lasting, type Lives, livesOf } from './protected-lives.ts';
-import { type Finding, isProtective, type OrderRow, type Records } from './records.ts';
+import { type Finding, isProtective, type Records } from './records.ts';
 import type { Signal } from './signals.ts';
+import { toldCloses } from './told-closes.ts';
 
 export interface ProtectionEvidence extends TimeEvidence {
   readonly desks: readonly Desk[];
@@ -99,65 +99,24 @@ function judgeTwice({ stops, orders }: ExchangeLedger): Finding {
 }
 
 /** What stops and targets have closed, by the exchange's references. */
-function judgeHistory({ orders, stops, not_found }: ExchangeLedger, records: Records): Finding {
-  const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
-  const told = records.legs.filter(
-    ({ order_id, client_order_id: id }) => orderOf.get(order_id)?.source === 'protection' && isProtective(id),
-  );
-  const toldBy = Map.groupBy(told, ({ broker_ref }) => broker_ref ?? '');
-  // Some brokers know what a stop became by the stop's own reference.
-  const fired = Map.groupBy(stops, ({ account, order_id }) => `${account} ${order_id}`);
-  const refsOf = ({ account, client_order_id: id, broker_ref }: ExchangeLedger['orders'][number]) => {
-    const own = (fired.get(`${account} ${id}`) ?? []).map((stop) => stop.broker_ref);
-    return [...new Set([broker_ref, ...own])];
-  };
-  const closed = orders.filter(
-    ({ client_order_id: id, fill_quantity, status }) =>
-      isProtective(id) && hasEnded(status as OrderRow['status']) && sign(decimal(fill_quantity)) > 0,
-  );
-  // And one that was moved may have another name there: then it is known by what it closed.
-  const sameOf = (order: ExchangeLedger['orders'][number]) =>
-    told.filter(
-      (leg) =>
-        !byRef.has(leg.broker_ref ?? '') &&
-        orderOf.get(leg.order_id)?.trading_account_id === order.account &&
-        orderOf.get(leg.order_id)?.symbol === order.symbol &&
-        leg.fill_quantity !== null &&
-        decimal(leg.fill_quantity) === decimal(order.fill_quantity) &&
-        leg.fill_price === order.fill_price,
-    );
-  const byRef = new Set(closed.flatMap(refsOf));
-  // Each row is one order's: two that closed the same at one price have two.
-  const taken = new Set<Records['legs'][number]>();
-  const rows = new Map(
-    closed.map((order) => {
-      const own = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
-      const same = own.length > 0 ? [] : sameOf(order).filter((leg) => !taken.has(leg));
-      const its = own.length > 0 ? own : same.slice(0, 1);
-      for (const leg of its) taken.add(leg);
-      return [order, its];
-    }),
-  );
-  const rowsOf = (order: ExchangeLedger['orders'][number]) => rows.get(order) ?? [];
-  const forgotten = new Set(not_found.filter((each) => each.forgotten).map((each) => each.client_order_id));
-  const missing = closed.flatMap((order) => {
+function judgeHistory(ledger: ExchangeLedger, records: Records): Finding {
+  const { closes, untold, made } = toldCloses(ledger, records);
+  const problems = [...closes].flatMap(([order, own]) => {
     const { client_order_id: id, broker_ref, fill_quantity, fill_price, account } = order;
-    const own = rowsOf(order);
     const name = `what ${id} of ${account} (${broker_ref}) closed`;
-    if (own.length === 0 && forgotten.has(id)) return [];
+    if (untold.has(order)) return [];
     if (own.length !== 1) return [`${name} is told ${own.length} times in the history`];
     const theirs = [decimal(fill_quantity), decimal(fill_price ?? '0')];
     const ours = [decimal(own[0]?.fill_quantity ?? '0'), decimal(own[0]?.fill_price ?? '0')];
     return `${ours}` === `${theirs}` ? [] : [`${name} is ${ours} with us and ${theirs} at the exchange`];
   });
-  const known = new Set(closed.flatMap(rowsOf));
-  const made = told
-    .filter((leg) => !known.has(leg))
-    .map((leg) => `the history tells of ${leg.client_order_id} (${leg.broker_ref}), which closed nothing`);
+  const invented = made.map(
+    (leg) => `the history tells of ${leg.client_order_id} (${leg.broker_ref}), which closed nothing`,
+  );
   return {
-    invariant: 'what a stop or a target closes is told once, as it was',
+    invariant: `what a stop or a target closes is told once, as it was; ${untold.size} the exchange had forgotten`,
     kind: 'other',
-    checked: closed.length,
-    problems: [...missing, ...made],
+    checked: closes.size,
+    problems: [...problems, ...invented],
   };
 }
