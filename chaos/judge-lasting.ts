@@ -1,5 +1,6 @@
 // What may last, and for how long. The clock stands still while the exchange gives an account no answer, and while no host has what it
-// needs: those spans are the runner's own record. A host that dies costs a takeover more, and nothing else is an excuse.
+// needs, and until they are tried again: those spans are the runner's own record. A host that dies costs a takeover more, and
+// nothing else is an excuse.
 
 import type { ExchangeLedger } from './exchange-client.ts';
 import { refusedForGood } from './judge-exits.ts';
@@ -25,6 +26,8 @@ export interface TimeEvidence {
 /** After a sweep, or a lease: until all of it is done. */
 export const THEN_MS = 5_000;
 export const TAKEOVER_MS = 2_000;
+/** Nobody hears that the exchange is back: a position without a stop is tried again every two seconds, so one on average. */
+const AGAIN_MS = 1_000;
 
 /** Between two sweeps, at that time. */
 export const sweepIn =
@@ -75,9 +78,9 @@ function clockOf({ outages, deaths, ledger, verifiedAt }: TimeEvidence) {
       let [at, sum] = [from, 0];
       for (const outage of all) {
         if (outage.accounts && !outage.accounts.includes(account)) continue;
-        if (outage.to <= at || outage.from >= to) continue;
+        if (outage.to + AGAIN_MS <= at || outage.from >= to) continue;
         sum += Math.max(0, outage.from - at);
-        at = Math.max(at, outage.to);
+        at = Math.max(at, outage.to + AGAIN_MS);
       }
       return sum + Math.max(0, to - at);
     },

@@ -213,7 +213,7 @@ describe('the judge of protection lets pass', () => {
     },
     'a position that is closed instead': { happened: [ENTRY, [AFTER_FILL - 1, 'exit', '2']] },
     'a stop that comes late because the exchange was away': {
-      happened: [ENTRY, [AFTER_FILL + 3_000, 'place', 1, '98'], ...OUT],
+      happened: [ENTRY, [AFTER_FILL + 5_900, 'place', 1, '98'], ...OUT],
       outages: [{ from: 1_000, to: 6_000, accounts: [ACCOUNT] }],
     },
     'a stop that comes late because hosts died one after the other': {
@@ -313,6 +313,11 @@ describe('the judge of protection finds', () => {
     'a stop that comes late': {
       says: /soon after the fill/,
       happened: [ENTRY, [AFTER_FILL + 100, 'place', 1, '98'], ...OUT],
+    },
+    'a stop that comes more than a second later than the exchange was away': {
+      says: /soon after the fill/,
+      happened: [ENTRY, [AFTER_FILL + 6_100, 'place', 1, '98'], ...OUT],
+      outages: [{ from: 1_000, to: 6_000, accounts: [ACCOUNT] }],
     },
     'a stop that comes late while the exchange is away from somebody else': {
       says: /soon after the fill/,
