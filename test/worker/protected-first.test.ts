@@ -15,9 +15,12 @@ import {
 import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
 import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
 import type { ProtectiveLeg } from '../../src/domain/protection/protection.ts';
+import type { Execution } from '../../src/worker/lane/execution.ts';
 import { type ProtectingOrder, protectPosition } from '../../src/worker/lane/protect-order.ts';
 import { readHeld } from '../../src/worker/lane/read-held.ts';
 import { createResting, nextOf } from '../../src/worker/lane/resting.ts';
+import { openTrades } from '../../src/worker/lane/trades.ts';
+import { Interrupted, workOff } from '../../src/worker/lane/work-off.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 import { fateOf } from '../../src/worker/line/protective-leg.ts';
 
@@ -55,6 +58,51 @@ describe('Which order of an account is next', () => {
     const waiting = [order('entry', { symbol: 'ETHUSDT' }), order('exit', closes)];
     assert.equal(nextOf(waiting, createResting())?.id, 'entry');
   });
+});
+
+describe('What has been opened is protected', () => {
+  /** What came first: the look at the order, or that at what protects its account. */
+  async function begun(status: Leg['status']): Promise<string[]> {
+    const came: string[] = [];
+    const leg = { leg: 'exit', nth: 1, clientOrderId: 'fx' as ClientOrderId, side: 'sell', status } as Leg;
+    const exit = order('exit', { ...closes, status: 'executing', legs: [leg] });
+    const execution = {
+      clock: { now: () => NOW },
+      counters: { takenOver() {} },
+      tracing: { apart: (work: () => unknown) => work() },
+      save: async (saved: Order) => saved,
+      connections: {
+        async use() {
+          came.push('order');
+          throw new Interrupted();
+        },
+      },
+    } as unknown as Execution;
+    const working = workOff(
+      execution,
+      async () => ({ orders: [exit], version: 1, guards: null, revision: null }),
+      {
+        ...{ upTo: null, turn: { aside: (wait) => wait() }, resting: createResting(), faults: new Map() },
+        tradesOf: async () => openTrades({ now: () => NOW, lagMs: 30_000 }),
+        async protectFirst() {
+          came.push('protection');
+          return false;
+        },
+        signal: new AbortController().signal,
+        log: { info() {}, error() {} },
+      },
+    );
+    await assert.rejects(working, Interrupted);
+    return came;
+  }
+
+  for (const status of ['placed', 'partially_filled'] as const)
+    test(`before it is seen what becomes of an exit that is ${status}`, async () =>
+      assert.deepEqual(await begun(status), ['protection', 'order']));
+
+  for (const status of ['sending', 'unknown', 'planned'] as const)
+    test(`after an exit that is ${status} and may not be on its way`, async () =>
+      assert.deepEqual(await begun(status), ['order']));
 });
 
 describe('An order that only protects', () => {
@@ -120,6 +168,33 @@ describe('An order that only protects', () => {
       const { status: end, code, rests } = await protectedBeside([entry(status)]);
       assert.deepEqual([end, code, rests], ['rejected', 'no_position', 0]);
     });
+
+  test('waits where an entry was filled and has ended while the position was read', async () => {
+    let [hasEnded, shown] = [false, ZERO];
+    const line = {
+      resolve: async () => ({ symbol: 'BTCUSDT' }),
+      positions: async () => [{ symbol: 'BTCUSDT', quantity: shown, averagePrice: decimal(100) }],
+    };
+    const deps = {
+      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
+      clock: { now: () => NOW },
+      save: async (saved: Order) => saved,
+      want: async (wanted: Order) => wanted,
+    } as unknown as ProtectingOrder;
+    const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
+    const ended = await protectPosition(deps, {
+      order: order('protect', { intent, quantity: ZERO }),
+      trades: { expected: () => (hasEnded ? decimal(2) : null) },
+      async now() {
+        hasEnded = true;
+        return { others: [] };
+      },
+      async rest() {
+        shown = decimal(2);
+      },
+    });
+    assert.equal(ended.status, 'done');
+  });
 
   for (const [was, is, become] of [
     [-1, 2, 'done'],

@@ -2,7 +2,7 @@
 // stop is waited for as whoever wants to be out.
 
 import { BrokerBusy, BrokerUnavailable, type Instrument, type Position } from '../../broker/broker.ts';
-import { absolute, sign, ZERO } from '../../domain/decimal.ts';
+import { absolute, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import {
   isLate,
@@ -75,11 +75,10 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     if ('rejection' in instrument) return end(stopped(order, 'rejected', instrument.rejection));
     const held = (await line.positions()).find(({ symbol }) => symbol === instrument.symbol);
     const quantity = held?.quantity ?? ZERO;
-    const expected = task.trades.expected(instrument.symbol);
-    // By our own fills it is on another side, or gone: what is shown is what was before them.
-    if (expected !== null && sign(expected) !== sign(quantity)) return 'not shown yet';
+    if (isOfBefore(instrument, quantity)) return 'not shown yet';
     if (!held || sign(quantity) === 0)
-      return (await mayBeHeld(instrument))
+      // What was open while the position was read may have been filled since.
+      return (await mayBeHeld(instrument)) || isOfBefore(instrument, quantity)
         ? 'not shown yet'
         : end(stopped(order, 'rejected', nothingHeld(instrument)));
     const wrong = await wrongIn(line, instrument, held);
@@ -91,6 +90,12 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
       { ...done, filledAt: timestamp(clock.now()) },
       { instrument: instrument.symbol, side, credentialsVersion },
     );
+  }
+
+  /** By our own fills it is on another side, or gone: what is shown is what was before them. */
+  function isOfBefore({ symbol }: Instrument, shown: Decimal): boolean {
+    const expected = task.trades.expected(symbol);
+    return expected !== null && sign(expected) !== sign(shown);
   }
 
   /** Nobody knows yet whether an entry was filled there, or it was taken a moment ago and is about to be. */

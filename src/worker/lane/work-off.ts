@@ -71,9 +71,11 @@ export async function workOff(
       await readAgain();
       continue;
     }
-    // What has been opened is protected before more is. Whoever wants to be out does not wait for that.
+    // What has been opened is protected before more is, and before it is seen what becomes of orders that the broker has. Whoever
+    // wants to be out, and is not on the way yet, does not wait for that.
     const times = yielded.get(order.id) ?? 0;
-    if (!isExit(order) && times < MOST_YIELDS && (await protectFirst?.(order.accountId, turn))) {
+    const waits = !isExit(order) || isAtBroker(order);
+    if (waits && times < MOST_YIELDS && (await protectFirst?.(order.accountId, turn))) {
       yielded.set(order.id, times + 1);
       await readAgain();
       continue;
@@ -156,6 +158,12 @@ export async function workOff(
 export function executionFor({ intent }: Pick<Order, 'intent'>) {
   if (intent.operation === 'PROTECT_POSITION') return protectPosition;
   return intent.operation === 'CANCEL_ENTRIES' ? cancelEntries : executeOrder;
+}
+
+/** By its own word: all that is left is to look. */
+function isAtBroker(order: Order): boolean {
+  const leg = openLeg(order);
+  return leg?.status === 'placed' || leg?.status === 'partially_filled';
 }
 
 /** A broker may tell of something all the time: an entry is not to wait for ever. */
