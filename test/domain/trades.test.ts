@@ -6,13 +6,23 @@ import { type AccountId, millis, type Timestamp, timestamp } from '../../src/dom
 import { openPerformance, type Range } from '../../src/domain/money/performance.ts';
 import { earnedIn, openTrades, type RoundTrip } from '../../src/domain/money/trades.ts';
 import { NO_NOTES, type Order, type Side } from '../../src/domain/orders/order.ts';
+import type { ExitReason } from '../../src/domain/protection/protection.ts';
 import { buy, DAY, order, START, sell, type Traded } from './traded.ts';
+
+const into = (closed: RoundTrip[]) => ({
+  onClosed: (trade: RoundTrip) => closed.push(trade),
+  onReopened: (id: string) =>
+    closed.splice(
+      closed.findLastIndex((trade) => trade.id === id),
+      1,
+    ),
+});
 
 function tradesOf(taken: readonly Order[]) {
   const closed: RoundTrip[] = [];
   const foreign: Decimal[] = [];
   const trades = openTrades({
-    onClosed: (trade) => closed.push(trade),
+    ...into(closed),
     onForeign: ({ fee }) => foreign.push(fee),
   });
   for (const each of taken) trades.take(each);
@@ -157,6 +167,97 @@ describe('A round trip', () => {
     const { closed, open } = tradesOf([order(0, [buy(2, 100, { fee: '0.2' })]), order(1, [sell(1, 110)])]);
     assert.deepEqual(closed, []);
     assert.deepEqual(open.map(brief), [['long', 2, 100, 110, 9.8, null]]);
+  });
+});
+
+/** A fill of a stop or target that was placed then, and that was written down so late. */
+function found(
+  at: number,
+  placedAt: number,
+  traded: Traded,
+  position: number,
+  exitReason: ExitReason,
+): Order {
+  const made = order(at, [traded], { source: 'protection', exitReason, ...held(position) });
+  const sentAt = timestamp(START + placedAt);
+  return { ...made, legs: made.legs.map((leg) => ({ ...leg, leg: 'exit', sentAt, ackedAt: sentAt })) };
+}
+
+describe('A round trip whose stop or target is found late', () => {
+  test('has what the resting target had filled before the strategy closed the rest', () => {
+    const { closed, open } = tradesOf([
+      order(0, [buy(1, 100)], held(0)),
+      order(5_000, [sell(0.8, 105)], held(0.8)),
+      found(30_000, 100, sell(0.2, 110), 0.2, 'take_profit'),
+    ]);
+    assert.deepEqual(closed.map(brief), [['long', 1, 100, 106, 6, 'take_profit']]);
+    assert.deepEqual(
+      [closed[0]?.closedElsewhere, closed[0]?.parts.map(({ position }) => position), open],
+      ['0', ['1', '0.2', '0'], []],
+    );
+  });
+  test('has what its stop closed before the strategy turned to the other side', () => {
+    const { closed, open } = tradesOf([
+      order(0, [buy(1, 100)], held(0)),
+      order(10_000, [sell(1, 95)], held(0)),
+      found(30_000, 100, sell(1, 96), 1, 'stop_loss'),
+      order(60_000, [buy(1, 90)], held(-1)),
+    ]);
+    assert.deepEqual(closed.map(brief), [
+      ['long', 1, 100, 96, -4, 'stop_loss'],
+      ['short', 1, 95, 90, 5, 'signal'],
+    ]);
+    assert.deepEqual(open, []);
+  });
+  test('has what its stop closed before the strategy went in again on the same side', () => {
+    const { closed, open } = tradesOf([
+      order(0, [buy(1, 100)], held(0)),
+      order(10_000, [buy(1, 95)], held(0)),
+      found(30_000, 100, sell(1, 96), 2, 'stop_loss'),
+    ]);
+    assert.deepEqual(closed.map(brief), [['long', 1, 100, 96, -4, 'stop_loss']]);
+    assert.deepEqual(open.map(brief), [['long', 1, 95, null, 0, null]]);
+  });
+  test('that goes on meanwhile is one', () => {
+    const { closed, open } = tradesOf([
+      order(0, [buy(1, 100)], held(0)),
+      order(5_000, [buy(1, 103)], held(0.8)),
+      found(30_000, 100, sell(0.2, 110, { fee: '0.1' }), 2, 'take_profit'),
+      order(60_000, [sell(1.8, 105)], held(1.8)),
+    ]);
+    assert.deepEqual(
+      closed.map(({ profit, closedElsewhere }) => [profit, closedElsewhere]),
+      [['7.9', '0']],
+    );
+    assert.deepEqual(open, []);
+  });
+  test('keeps what somebody else closed of it besides', () => {
+    const { closed } = tradesOf([
+      order(0, [buy(1, 100)], held(0)),
+      order(10_000, [sell(1, 95)], held(0)),
+      found(30_000, 100, sell(0.4, 110), 0.4, 'take_profit'),
+    ]);
+    assert.deepEqual(
+      closed.map(({ profit, closedElsewhere }) => [profit, closedElsewhere]),
+      [['4', '0.6']],
+    );
+  });
+  test('has nothing of what its stop closed of somebody else’s, and that opens nothing', () => {
+    const { closed, open, foreign } = tradesOf([
+      order(0, [buy(1, 100)], held(1)),
+      found(30_000, -100, sell(2, 110, { fee: '0.2' }), 2, 'stop_loss'),
+    ]);
+    assert.deepEqual(closed.map(brief), [['long', 1, 100, 110, 9.9, 'stop_loss']]);
+    assert.deepEqual([open, foreign], [[], '0.1']);
+  });
+  test('has all of a resting entry that was filled in parts, with a target between them', () => {
+    const { closed, open } = tradesOf([
+      order(0, [buy(10, 100, { filledAt: 1_000 })], { ...held(0), tradedAt: timestamp(START + 60_000) }),
+      found(30_000, 2_000, sell(2.5, 110), 5, 'take_profit'),
+      order(90_000, [sell(7.5, 110)], held(7.5)),
+    ]);
+    assert.deepEqual(closed.map(brief), [['long', 10, 100, 110, 100, 'signal']]);
+    assert.deepEqual(open, []);
   });
 });
 
@@ -305,18 +406,18 @@ test('a count that goes on from where another stood finds what one count of all 
       fc.array(sent, { minLength: 1, maxLength: 40 }),
       fc.nat(40),
       fc.nat(40),
-      (all, first, more) => {
-        const taken = history(all);
+      (sentOrders, first, more) => {
+        const taken = history(sentOrders);
         const closed: RoundTrip[] = [];
-        const before = openTrades({ onClosed: (trade) => closed.push(trade) });
+        const before = openTrades(into(closed));
         for (const each of taken.slice(0, first)) before.take(each);
         const soFar = before.soFar();
         const goOn = (end: number | undefined) => {
-          const later: RoundTrip[] = [];
-          const trades = openTrades({ onClosed: (trade) => later.push(trade) }, soFar);
+          const all: RoundTrip[] = [...closed];
+          const trades = openTrades(into(all), soFar);
           for (const each of taken.slice(first, end)) trades.take(each);
           const open = trades.close();
-          return { closed: [...closed, ...later], open };
+          return { closed: all, open };
         };
         goOn(first + more);
         const { closed: ended, open } = tradesOf(taken);
@@ -324,5 +425,163 @@ test('a count that goes on from where another stood finds what one count of all 
       },
     ),
     { numRuns: 200 },
+  );
+});
+
+// Against the cash that flowed at a broker: stops and targets are filled there, whole or in part, and written down later.
+
+const happens = fc.record({
+  what: fc.constantFrom(
+    'trade',
+    'trade',
+    'exit',
+    'protection',
+    'protection',
+    'sweep',
+    'rest',
+    'part',
+    'part',
+    'end',
+  ),
+  side: fc.constantFrom<Side>('buy', 'sell'),
+  /** In thousandths. */
+  size: fc.integer({ min: 1, max: 3_000 }),
+  /** In hundredths. */
+  price: fc.integer({ min: 1, max: 99_999 }),
+});
+type Happens = typeof happens extends fc.Arbitrary<infer Value> ? Value : never;
+
+const FEE = 0.003;
+
+function broker() {
+  const orders: Order[] = [];
+  let [now, position, placedAt, flowed] = [0, 0, 0, 0n];
+  /** Filled, and not written down. */
+  let late: {
+    readonly placedAt: number;
+    readonly side: Side;
+    readonly size: number;
+    readonly price: number;
+  }[] = [];
+  let resting: {
+    readonly index: number;
+    readonly side: Side;
+    readonly price: number;
+    filled: number;
+  } | null = null;
+
+  const fill = (side: Side, size: number, price: number): Traded => {
+    const signed = side === 'buy' ? size : -size;
+    position += signed;
+    flowed -= BigInt(signed) * BigInt(price);
+    return { side, quantity: size / 1000, price: price / 100, fee: FEE };
+  };
+  const pay = (fees: number) => {
+    flowed -= BigInt(fees) * 300n;
+  };
+  const away = (): Side => (position > 0 ? 'sell' : 'buy');
+
+  function sweep(): void {
+    while (late.length > 0) {
+      const [first, ...others] = late;
+      late = others;
+      if (!first) return;
+      now += 10;
+      const sign = first.side === 'sell' ? 1 : -1;
+      const later = others.filter(({ side }) => side === first.side).reduce((sum, { size }) => sum + size, 0);
+      const before = sign * (Math.max(0, sign * position) + later + first.size);
+      const traded = { side: first.side, quantity: first.size / 1000, price: first.price / 100, fee: FEE };
+      orders.push(found(now, first.placedAt, traded, before / 1000, 'stop_loss'));
+    }
+  }
+  function end(): void {
+    if (resting?.filled === 0) orders.splice(resting.index, 1);
+    resting = null;
+  }
+  function exit(size: number, price: number): void {
+    if (position === 0) return;
+    const before = held(position / 1000);
+    orders.push(order(now, [fill(away(), Math.min(size, Math.abs(position)), price)], before));
+    pay(1);
+  }
+
+  return {
+    happen({ what, side, size, price }: Happens): void {
+      now += 1_000;
+      if (what === 'sweep' || late.length > 4) sweep();
+      else if (what === 'exit') exit(size, price);
+      else if (what === 'end') end();
+      else if (what === 'trade' && resting === null) {
+        const before = held(position / 1000);
+        const closes = position !== 0 && side === away();
+        const legs = closes ? [fill(side, Math.abs(position), price)] : [];
+        orders.push(order(now, [...legs, fill(side, size, price)], before));
+        pay(closes ? 2 : 1);
+        placedAt = now + 1;
+      } else if (what === 'protection' && position !== 0) {
+        const filled = Math.min(size, Math.abs(position));
+        late.push({ placedAt, side: away(), size: filled, price });
+        fill(away(), filled, price);
+        pay(1);
+        if (resting) sweep();
+      } else if (what === 'rest' && resting === null) {
+        sweep();
+        const own = position === 0 ? side : position > 0 ? 'buy' : 'sell';
+        resting = { index: orders.length, side: own, price, filled: 0 };
+        orders.push(order(now, [{ side: own, quantity: 1, price: 1 }], held(position / 1000)));
+      } else if (what === 'part' && resting && (position === 0 || resting.side !== away())) {
+        const made = orders[resting.index];
+        if (!made) return;
+        if (resting.filled === 0) pay(1);
+        resting.filled += size;
+        fill(resting.side, size, resting.price);
+        const [leg] = order(0, [
+          { side: resting.side, quantity: resting.filled / 1000, price: resting.price / 100, fee: FEE },
+        ]).legs;
+        const at = timestamp(START + now);
+        const [{ sentAt = null, filledAt = null } = {}] = made.legs;
+        const isFirst = made.tradedAt === undefined;
+        if (leg)
+          orders[resting.index] = {
+            ...made,
+            tradedAt: at,
+            legs: [{ ...leg, sentAt, ackedAt: sentAt, filledAt: isFirst ? at : filledAt }],
+          };
+        if (isFirst) placedAt = now + 1;
+      }
+    },
+    /** Nothing is held after it. */
+    close(): { readonly orders: readonly Order[]; readonly flowed: bigint } {
+      now += 1_000;
+      sweep();
+      end();
+      now += 1_000;
+      exit(Number.MAX_SAFE_INTEGER, 7_777);
+      return { orders, flowed };
+    },
+  };
+}
+
+test('what trades earned is the cash that flowed at the broker, to the last digit, however late it is known what protected them', () => {
+  fc.assert(
+    fc.property(fc.array(happens, { minLength: 2, maxLength: 40 }), (all) => {
+      const { happen, close } = broker();
+      for (const each of all) happen(each);
+      const { orders, flowed } = close();
+      let realised = ZERO;
+      const performance = openPerformance({}, (_, earned) => {
+        realised = add(realised, earned);
+      });
+      for (const each of orders) performance.take(each);
+      performance.read();
+      const { closed, open, foreign } = tradesOf(orders);
+      const sum = closed.reduce<Decimal>((total, { profit }) => add(total, profit), ZERO);
+      assert.deepEqual(
+        [open, foreign, closed.filter(({ closedElsewhere }) => closedElsewhere !== ZERO), inCash(sum)],
+        [[], ZERO, [], flowed],
+      );
+      assert.equal(realised, sum);
+    }),
+    { numRuns: 600 },
   );
 });

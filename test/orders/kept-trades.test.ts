@@ -12,9 +12,9 @@ import { openPostgres } from '../../src/data/engine/postgres.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { insertOrder, saveOrder } from '../../src/data/orders/orders.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import type { OrderId } from '../../src/domain/ids.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
-import { buy, order, sell } from '../domain/traded.ts';
+import { buy, order, START, sell, type Traded } from '../domain/traded.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { makeTrader, type Trader } from './kill-harness.ts';
 
@@ -251,4 +251,25 @@ test('a question about many accounts has the time of one, and who asks again goe
   assert.equal(now, 12_000);
   await assert.rejects(asked(), ListTooSlow);
   assert.equal((await asked()).trades, 5 * 125);
+});
+
+test('an entry that rested, and was filled in parts with a target between them, is one trade with all that it earned', async (t) => {
+  const db = openSqlite({ file: ':memory:' });
+  t.after(() => db.close());
+  await migrate(db, Date.now());
+  const trader = await makeTrader(db, {});
+  const { whose } = openDesk(db, trader);
+  const place = async (at: number, traded: Traded, position: number, more: Partial<Order> = {}) => {
+    const own = { userId: trader.user.id, accountId: trader.account.id, id: randomUUIDv7() as OrderId };
+    const made = order(at, [traded], { ...own, positionBefore: decimal(position), ...more });
+    await db.commit([insertOrder(made, null), ...saveOrder(made)]);
+  };
+  await place(0, buy(10, 100, { filledAt: 1_000 }), 0, { tradedAt: timestamp(START + 60_000) });
+  await place(30_000, sell(2.5, 110), 5, { source: 'protection', exitReason: 'take_profit' });
+  await place(90_000, sell(7.5, 110), 7.5);
+  const { closed, open } = await keepTrades().read(db.lists, whose(false));
+  assert.deepEqual(
+    [closed.map(({ profit, closedElsewhere }) => [profit, closedElsewhere]), open],
+    [[['100', '0']], []],
+  );
 });

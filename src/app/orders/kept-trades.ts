@@ -113,7 +113,16 @@ function openCount(lists: Reads, begun: Kept) {
   let { place } = begun;
   const ended: (RoundTrip & Pick<ClosedTrade, 'closedAt'>)[] = [];
   const trades = openTrades(
-    { onClosed: (trade) => ended.push(trade), onForeign: (fee) => foreign.push(fee) },
+    {
+      onClosed: (trade) => ended.push(trade),
+      onReopened(id) {
+        for (const told of [ended, closed]) {
+          const at = told.findLastIndex((trade) => trade.id === id);
+          if (at >= 0) told.splice(at, 1);
+        }
+      },
+      onForeign: (fee) => foreign.push(fee),
+    },
     begun.soFar,
   );
   async function learnStrategies(): Promise<void> {

@@ -50,6 +50,7 @@ interface Row {
   readonly trace: string;
   readonly notes: string | null;
   readonly exit_reason: ExitReason | null;
+  readonly traded_at: Timestamp | null;
   readonly leg: LegKey | null;
   readonly side: Side | null;
   readonly fill_price: string | null;
@@ -174,7 +175,7 @@ async function* steps(
       join(
         [
           sql`select o.order_id, o.version, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
-                o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
+                o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, o.traded_at, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
           join([...conditions, ...place], ' and '),
@@ -225,6 +226,7 @@ const toCounted = (order: Row, rows: readonly Row[]): DayOrder & HistoryOrder =>
   notes: order.notes === null ? NO_NOTES : (JSON.parse(order.notes) as Order['notes']),
   legs: rows.flatMap((row) => toLeg(row) ?? []),
   ...(order.exit_reason === null ? {} : { exitReason: order.exit_reason }),
+  ...(order.traded_at === null ? {} : { tradedAt: order.traded_at }),
 });
 
 const toLeg = (row: Row): CountedLeg | null =>

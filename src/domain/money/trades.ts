@@ -9,7 +9,7 @@ import type { Side } from '../orders/order.ts';
 import { EXIT_REASONS } from '../protection/protection.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { share } from './average-cost.ts';
-import { type Booked, type BooksSoFar, type CountedOrder, openBooks, worthOf } from './books.ts';
+import { type Booked, type BooksSoFar, type CountedOrder, type Found, openBooks, worthOf } from './books.ts';
 import { currencyOf, type Range } from './performance.ts';
 
 export const CLOSED_BY = [
@@ -44,6 +44,8 @@ export interface TradePart {
   readonly profit: Decimal | null;
   /** null: it opens. */
   readonly closedBy: ClosedBy | null;
+  /** The order that found it closed. */
+  readonly missedBy?: OrderId;
 }
 
 export interface RoundTrip {
@@ -86,6 +88,8 @@ export interface ForeignFee {
 
 export interface TradesListener {
   onClosed(trade: RoundTrip & { readonly closedAt: Timestamp }): void;
+  /** One that was told as closed had not ended: what somebody else seemed to have closed of it was protection's. It is told anew. */
+  onReopened(id: string): void;
   onForeign?(fee: ForeignFee): void;
 }
 
@@ -93,19 +97,27 @@ export interface TradesListener {
 export interface TradesSoFar {
   readonly books: BooksSoFar;
   readonly open: ReadonlyMap<string, Ledger>;
+  readonly incomplete: ReadonlyMap<string, readonly Ledger[]>;
 }
 
 /** Of orders of one mode, in the order of their submission. Trades are told as they were closed. */
-export function openTrades({ onClosed, onForeign }: TradesListener, begun?: TradesSoFar) {
-  const open = copyOf(begun?.open ?? new Map<string, Ledger>());
+export function openTrades({ onClosed, onReopened, onForeign }: TradesListener, begun?: TradesSoFar) {
+  const open = copiesOf(begun?.open, copyOf);
+  /** Of each book: trades that were told, and of which something is missing that protection may have closed. */
+  const incomplete = copiesOf(begun?.incomplete, (ledgers) => ledgers.map(copyOf));
 
-  function end(book: string, ledger: Ledger, at: Timestamp, closedBy: ClosedBy): void {
-    open.delete(book);
+  function tell(ledger: Ledger, at: Timestamp, closedBy: ClosedBy): void {
     onClosed({ ...roundTripOf(ledger, at, closedBy), closedAt: at });
   }
 
+  function end(book: string, ledger: Ledger, at: Timestamp, closedBy: ClosedBy): void {
+    open.delete(book);
+    incomplete.set(book, [...(incomplete.get(book) ?? []), ledger]);
+    tell(ledger, at, closedBy);
+  }
+
   /** What was closed by somebody else since our last fill. */
-  function loseTo({ book, at, held, ours }: Booked): void {
+  function loseTo({ book, at, held, ours, order }: Booked): void {
     const ledger = open.get(book);
     if (!ledger || held.quantity === ours.quantity) return;
     ledger.parts.push({
@@ -114,18 +126,44 @@ export function openTrades({ onClosed, onForeign }: TradesListener, begun?: Trad
       side: sign(held.quantity) > 0 ? 'sell' : 'buy',
       position: ours.quantity,
       closedBy: 'closed_elsewhere',
+      missedBy: order.id,
     });
     if (ours.quantity === ZERO) end(book, ledger, at, 'closed_elsewhere');
   }
 
+  /** Somebody else had closed it, as it seemed: it was protection. */
+  function restore({ book }: Booked, { missedBy, quantity }: Found, part: Omit<TradePart, 'position'>): void {
+    const isIn = ({ parts }: Ledger) => parts.some((each) => each.missedBy === missedBy);
+    const running = open.get(book);
+    const ledger = running && isIn(running) ? running : incomplete.get(book)?.find(isIn);
+    if (!ledger) return;
+    const since = ledger.parts.findIndex((each) => each.missedBy === missedBy);
+    const later = ledger.parts.splice(since).map((each) => ({
+      ...each,
+      position: subtract(each.position, quantity),
+      quantity: each.missedBy === missedBy ? subtract(each.quantity, part.quantity) : each.quantity,
+    }));
+    ledger.parts.push(...later.filter((each) => each.quantity !== ZERO));
+    const position = add(ledger.parts.at(-1)?.position ?? ZERO, quantity);
+    ledger.parts.push({ ...part, position });
+    if (ledger === running || part.closedBy === null) return;
+    onReopened(ledger.id);
+    tell(ledger, part.at, part.closedBy);
+  }
+
   function take(booked: Booked): void {
     loseTo(booked);
-    const { at, order, leg, price, book, ours, holding, realised } = booked;
+    const { at, order, leg, price, book, ours, holding, found, missing } = booked;
     const { closing, opening } = partsOf(booked);
-    const fees = feesOf(leg.fee, leg.fillQuantity ?? ZERO, { closing, opening });
+    const sizes = found.map(({ quantity }) => absolute(quantity));
+    const { fees, foreign } = feesOf(leg.fee, leg.fillQuantity ?? ZERO, [closing, opening, ...sizes]);
+    const [ofClosing = null, ofOpening = null, ...ofFound] = fees;
+    const realised = found.reduce((sum, each) => subtract(sum, each.realised), booked.realised);
     const asked = askedOf(booked);
-    const part = (what: Pick<TradePart, 'quantity' | 'fee' | 'position' | 'closedBy'>): TradePart => {
-      const earned = what.closedBy === null ? ZERO : realised;
+    const part = (
+      what: Pick<TradePart, 'quantity' | 'fee' | 'closedBy'>,
+      earned: Decimal,
+    ): Omit<TradePart, 'position'> => {
       const slippage = asked && missedOf(what.quantity, price, asked, leg);
       const profit = subtract(earned, what.fee ?? ZERO);
       return { at, orderId: order.id, side: leg.side, price, asked, slippage, profit, ...what };
@@ -135,22 +173,34 @@ export function openTrades({ onClosed, onForeign }: TradesListener, begun?: Trad
     if (closed) {
       const position = opening === ZERO ? holding.quantity : ZERO;
       const closedBy = closerOf(booked, opening);
-      closed.parts.push(part({ quantity: closing, fee: fees.closing, position, closedBy }));
+      closed.parts.push({ ...part({ quantity: closing, fee: ofClosing, closedBy }, realised), position });
       if (closing === absolute(ours.quantity)) end(book, closed, at, closedBy);
     }
     if (opening !== ZERO) {
       const ledger = open.get(book) ?? ledgerOf(booked);
       open.set(book, ledger);
       const position = holding.quantity;
-      ledger.parts.push(part({ quantity: opening, fee: fees.opening, position, closedBy: null }));
+      ledger.parts.push({ ...part({ quantity: opening, fee: ofOpening, closedBy: null }, ZERO), position });
     }
-    if (fees.foreign !== ZERO) onForeign?.({ at, currency: currencyOf(order), fee: fees.foreign });
+    for (const [index, each] of found.entries()) {
+      const what = { quantity: absolute(each.quantity), fee: ofFound[index] ?? null };
+      restore(booked, each, part({ ...what, closedBy: closerOf(booked, ZERO) }, each.realised));
+    }
+    const isMissing = ({ missedBy }: TradePart) => missing.some((each) => each.missedBy === missedBy);
+    const still = incomplete.get(book)?.filter(({ parts }) => parts.some(isMissing)) ?? [];
+    if (still.length > 0) incomplete.set(book, still);
+    else incomplete.delete(book);
+    if (foreign !== ZERO) onForeign?.({ at, currency: currencyOf(order), fee: foreign });
   }
 
   const books = openBooks(take, begun?.books);
   return {
     take: (order: CountedOrder) => books.take(order),
-    soFar: (): TradesSoFar => ({ books: books.soFar(), open: copyOf(open) }),
+    soFar: (): TradesSoFar => ({
+      books: books.soFar(),
+      open: copiesOf(open, copyOf),
+      incomplete: copiesOf(incomplete, (ledgers) => ledgers.map(copyOf)),
+    }),
     /** After all were taken: those that are open still. */
     close(): RoundTrip[] {
       books.close();
@@ -181,27 +231,21 @@ function partsOf({ ours, quantity }: Booked): { closing: Decimal; opening: Decim
   return { closing, opening: subtract(size, closing) };
 }
 
-interface Fees {
-  readonly closing: Decimal | null;
-  readonly opening: Decimal | null;
-  readonly foreign: Decimal;
-}
-
-/** Each part of a fill bears its part of the fee; together they are the fee, to the last digit. */
+/** Each part of a fill bears its part of the fee, and what is left of it is foreign; together they are the fee, to the last digit. */
 function feesOf(
   fee: Decimal | null,
   filled: Decimal,
-  { closing, opening }: { readonly closing: Decimal; readonly opening: Decimal },
-): Fees {
-  if (fee === null) return { closing: null, opening: null, foreign: ZERO };
-  const isWhole = add(closing, opening) === filled;
-  const ofClosing = isWhole && opening === ZERO ? fee : share(fee, closing, filled);
-  const ofOpening = isWhole ? subtract(fee, ofClosing) : share(fee, opening, filled);
-  return {
-    closing: ofClosing,
-    opening: ofOpening,
-    foreign: subtract(subtract(fee, ofClosing), ofOpening),
-  };
+  sizes: readonly Decimal[],
+): { readonly fees: readonly (Decimal | null)[]; readonly foreign: Decimal } {
+  if (fee === null) return { fees: sizes.map(() => null), foreign: ZERO };
+  let [left, rest] = [fee, filled];
+  const fees = sizes.map((size) => {
+    const part = share(left, size, rest);
+    left = subtract(left, part);
+    rest = subtract(rest, size);
+    return part;
+  });
+  return { fees, foreign: left };
 }
 
 /** The price that the strategy saw, of a leg that its order is about. */
@@ -231,8 +275,11 @@ interface Ledger
 }
 
 /** Each can be written in without the other. */
-const copyOf = (ledgers: ReadonlyMap<string, Ledger>): Map<string, Ledger> =>
-  new Map([...ledgers].map(([book, ledger]) => [book, { ...ledger, parts: [...ledger.parts] }]));
+const copyOf = (ledger: Ledger): Ledger => ({ ...ledger, parts: [...ledger.parts] });
+const copiesOf = <From, To>(
+  some: ReadonlyMap<string, From> | undefined,
+  copy: (each: From) => To,
+): Map<string, To> => new Map([...(some ?? [])].map(([book, each]) => [book, copy(each)]));
 
 function ledgerOf(booked: Booked): Ledger {
   const { at, order, quantity } = booked;
