@@ -1,18 +1,21 @@
 // Guards: what holds an entry back, at its bound; never an exit.
 
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
+import { insertOrder, saveOrder } from '../../src/data/orders/orders.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards/guards.ts';
 import { mergeGuards } from '../../src/domain/guards/settings.ts';
-import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
+import { type OrderId, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
 import { judgeGuards } from '../../src/worker/lane/guarding.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 import type { WorkerOrders } from '../../src/worker/orders.ts';
+import { order, START, sell } from '../domain/traded.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
@@ -326,6 +329,24 @@ describe('An account with guards', () => {
     assert.equal((await world.send(trader, {}, { query: '?simulation=true' })).body.status, 'filled');
     clock.advance(6 * 3_600_000);
     assert.equal((await world.send(trader)).body.status, 'filled');
+  });
+
+  test('a day does not begin with what a stop closed at the broker, but with the first order that is sent', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({}, { guards: { max_daily_loss: 1_000_000 } });
+    clock.advance(8 * 3_600_000);
+    const now = clock.now() - START;
+    const [leg] = order(now - 1_000, [sell(1, 96)]).legs;
+    const stopped = order(now, [], {
+      ...{ id: randomUUIDv7() as OrderId, userId: trader.user.id, accountId: trader.account.id },
+      ...{ source: 'protection', exitReason: 'trailing_stop', legs: leg ? [{ ...leg, leg: 'exit' }] : [] },
+    });
+    await world.db.commit([insertOrder(stopped, null), ...saveOrder(stopped)]);
+    clock.advance(3_600_000);
+    const { body } = await world.send(trader);
+    assert.equal(body.status, 'filled', JSON.stringify(body));
+    assert.equal((await kept(world, trader)).length, 1);
   });
 
   for (const query of ['', '?simulation=true'])

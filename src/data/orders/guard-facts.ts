@@ -75,7 +75,10 @@ async function keptEquity(db: Db, { accountId, simulation }: Book, day: string):
   return row ? decimal(row.equity) : null;
 }
 
-/** On that day, up to that time; what was refused at once has cost nothing. Of the order itself, what was sent before. */
+/**
+ * On that day, up to that time; what was refused at once has cost nothing. Of the order itself, what was sent before. A stop or target that
+ * the broker filled is no order of the day: nobody was there to note the equity, and it was placed before it was written down.
+ */
 async function hasSent(
   db: Db,
   { id, userId, accountId, simulation }: BookOrder,
@@ -88,6 +91,7 @@ async function hasSent(
     sql`select 1 from order_legs l join order_history o on o.order_id = l.order_id
         where o.user_id = ${userId} and o.trading_account_id = ${accountId} and o.simulation = ${simulation}
           and o.submitted_at >= ${submitted} and l.sent_at >= ${since} and l.status not in ('planned', 'rejected')
+          and not (o.source = 'protection' and l.sent_at < o.submitted_at)
           and (l.sent_at < ${at} or (l.sent_at = ${at} and l.order_id <> ${id})) limit 1`,
   );
   return row !== null && row !== undefined;
