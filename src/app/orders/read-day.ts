@@ -14,6 +14,7 @@ import {
   heldBefore,
   openProfit,
   type Profit,
+  type Sought,
   strikeFlat,
 } from '../../domain/money/day.ts';
 
@@ -143,7 +144,7 @@ async function newest(steps: AsyncGenerator<readonly DayOrder[]>, budget: Budget
 async function costsOf(
   steps: AsyncGenerator<readonly DayOrder[]>,
   budget: Budget,
-  held: Set<string>,
+  held: Map<string, Sought>,
 ): Promise<DayOrder[] | null> {
   if (held.size === 0) return [];
   const before: DayOrder[] = [];

@@ -51,6 +51,7 @@ interface Row {
   readonly notes: string | null;
   readonly exit_reason: ExitReason | null;
   readonly traded_at: Timestamp | null;
+  readonly is_priced: number | boolean;
   readonly leg: LegKey | null;
   readonly side: Side | null;
   readonly fill_price: string | null;
@@ -175,7 +176,7 @@ async function* steps(
       join(
         [
           sql`select o.order_id, o.version, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
-                o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, o.traded_at, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
+                o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, o.traded_at, o.priced is not null as is_priced, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
           join([...conditions, ...place], ' and '),
@@ -218,6 +219,7 @@ const toCounted = (order: Row, rows: readonly Row[]): DayOrder & HistoryOrder =>
   source: order.source,
   simulation: Boolean(order.simulation),
   wasUnreachable: order.error?.includes('"broker_unavailable"') ?? false,
+  isPriced: Boolean(order.is_priced),
   symbol: order.symbol,
   status: order.status,
   submittedAt: order.submitted_at,

@@ -207,7 +207,7 @@ function taken(book: Book, { at, order, leg, quantity, isFirst }: Fill, isWhole:
 }
 
 /** Its own stop or target, written down when it was found. */
-const isOfBroker = ({ exitReason, submittedAt }: CountedOrder, { sentAt }: CountedLeg): boolean =>
+export const isOfBroker = ({ exitReason, submittedAt }: CountedOrder, { sentAt }: CountedLeg): boolean =>
   exitReason !== undefined && sentAt !== null && sentAt < submittedAt;
 
 /**

@@ -1,10 +1,11 @@
 // What a day of orders came to, account by account: how many there were and how they ended, whether the broker answered, and
 // what was earned.
 
-import { add, type Decimal, rounded, sign, toNumber, ZERO } from '../decimal.ts';
+import { add, type Decimal, rounded, sign, subtract, toNumber, ZERO } from '../decimal.ts';
 import type { AccountId, Timestamp } from '../ids.ts';
 import { ORDER_STATUSES, type OrderStatus, type Source } from '../orders/order.ts';
-import { bookOf, type CountedOrder } from './books.ts';
+import { signed } from '../orders/position.ts';
+import { bookOf, type CountedLeg, type CountedOrder, isOfBroker } from './books.ts';
 import { openPerformance } from './performance.ts';
 
 /** Orders that are alike, and how many there are of them. */
@@ -71,6 +72,8 @@ export interface DayOrder extends CountedOrder {
   readonly simulation: boolean;
   /** The broker could not be reached. */
   readonly wasUnreachable: boolean;
+  /** It waited for its price, and may have been filled long after it was planned. */
+  readonly isPriced: boolean;
 }
 
 /** `answering`, `silent`: as the last of the orders that tells it has found it. */
@@ -102,22 +105,68 @@ const median = (values: readonly number[]): number | null =>
 const hasFill = ({ fillQuantity }: { readonly fillQuantity: Decimal | null }): boolean =>
   fillQuantity !== null && sign(fillQuantity) > 0;
 
+/** What was held when the day's orders began, so far as it was not yet found among earlier ones. */
+export interface Sought {
+  /** Signed; null: not known. */
+  readonly quantity: Decimal | null;
+  /** It was held then. */
+  readonly at: Timestamp;
+}
+
+interface Filled {
+  readonly at: Timestamp | null;
+  /** Signed. */
+  readonly quantity: Decimal;
+}
+
+const fillOf = ({ side, fillQuantity, filledAt }: CountedLeg): Filled => ({
+  at: filledAt,
+  quantity: signed(side, fillQuantity ?? ZERO),
+});
+
+/** Of each book, what was filled by then: nobody knows when a leg was filled that has no time. */
+const filledBy = (fills: readonly Filled[], time: Timestamp): Decimal =>
+  fills.reduce((sum, { at, quantity }) => (at === null || at <= time ? add(sum, quantity) : sum), ZERO);
+
 /** What was held already when these orders began: its cost has to be looked for among earlier ones. */
-export function heldBefore(orders: readonly DayOrder[]): Set<string> {
+export function heldBefore(orders: readonly DayOrder[]): Map<string, Sought> {
+  const fills = new Map<string, Filled[]>();
   const seen = new Set<string>();
-  const held = new Set<string>();
+  const held = new Map<string, Sought>();
   for (const order of orders)
     for (const leg of order.legs.filter(hasFill)) {
+      const { positionBefore, submittedAt: at } = order;
       const book = bookOf(order, leg);
-      if (!seen.has(book) && order.positionBefore !== ZERO) held.add(book);
-      seen.add(book);
+      const before = fills.get(book) ?? [];
+      const fill = fillOf(leg);
+      // What waits for its price says nothing of what was held when it was filled.
+      if (!seen.has(book) && !(order.isPriced && positionBefore === ZERO)) {
+        seen.add(book);
+        const quantity = positionBefore && subtract(positionBefore, filledBy(before, at));
+        if (quantity !== ZERO) held.set(book, { quantity, at });
+      }
+      // What it closed was held before, where nothing of the day's is: they found it missing.
+      else if (isOfBroker(order, leg) && !held.has(book)) {
+        const after = add(filledBy(before, at), fill.quantity);
+        if (sign(after) === sign(fill.quantity)) held.set(book, { quantity: null, at });
+      }
+      before.push(fill);
+      fills.set(book, before);
     }
   return held;
 }
 
-/** Behind an order that began flat nothing has to be looked for. */
-export function strikeFlat(held: Set<string>, order: DayOrder): void {
-  if (order.positionBefore === ZERO) for (const leg of order.legs) held.delete(bookOf(order, leg));
+/** Behind an order that began flat nothing has to be looked for; where it waited for its price, once all that was held is found. */
+export function strikeFlat(held: Map<string, Sought>, order: DayOrder): void {
+  for (const leg of order.legs) {
+    const book = bookOf(order, leg);
+    const sought = held.get(book);
+    if (!sought) continue;
+    const { at, quantity } = sought;
+    const left = quantity && subtract(quantity, filledBy([fillOf(leg)], at));
+    if (order.positionBefore === ZERO && (!order.isPriced || left === ZERO)) held.delete(book);
+    else held.set(book, { at, quantity: left });
+  }
 }
 
 export interface Profit {
