@@ -4,7 +4,7 @@
 // `unknown` for an order.
 
 import type { BrokerName, MarginMode } from '../domain/brokers.ts';
-import type { Candle, CandleSpan } from '../domain/candles.ts';
+import type { AskMore, Candle, CandleSpan } from '../domain/candles.ts';
 import type { Capabilities, TimeInForce } from '../domain/capabilities.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
@@ -264,8 +264,8 @@ export class BrokerUnavailable extends Error {
   override readonly name: string = 'BrokerUnavailable';
 }
 
-/** Whom a refusal for the rate is meant for: this account alone, or everybody who asks from our address. */
-export type BusyScope = 'account' | 'address';
+/** Whom a refusal for the rate means: this account alone, all who ask from our address, or those of them who ask the same question. */
+export type BusyScope = 'account' | 'address' | 'question';
 
 /** The broker limits the rate: nothing was done. The connection is good; to ask again sooner makes it worse. */
 export class BrokerBusy extends BrokerUnavailable {
@@ -319,7 +319,7 @@ export interface Broker {
    * What it was traded at, the oldest first; what was not traded has none. Without this call the broker has none. Only whoever looks asks
    * for them, and connections with the same `listing` are given the same ones.
    */
-  candles?(instrument: Instrument, span: CandleSpan, signal: AbortSignal): Promise<readonly Candle[]>;
+  candles?(of: Instrument, span: CandleSpan, signal: AbortSignal, more?: AskMore): Promise<readonly Candle[]>;
   /**
    * Never throws for a refusal, nor for a lost answer. BrokerUnavailable means: certainly not sent; BrokerBusy: certainly
    * not taken.

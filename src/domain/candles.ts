@@ -36,6 +36,9 @@ export interface CandleSpan {
   readonly to: number;
 }
 
+/** Awaited before each request but the first. Throws where whoever asks is to ask no more, which is no fault of the broker's. */
+export type AskMore = () => Promise<void>;
+
 /** Widened to whole candles: who asks a little earlier or later asks for the same. */
 export function wholeCandles({ interval, from, to }: CandleSpan): CandleSpan {
   const each = INTERVAL_MS[interval];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { type Candle, INTERVAL_MS, inOrder, partsOf, wholeCandles } from '../../src/domain/candles.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { createYoung } from '../../src/worker/line/young.ts';
@@ -134,6 +134,24 @@ describe('Candles of an account’s broker', () => {
     assert.equal((await world.as<{ status: string }>(trader, 'POST', '/trading/order', order)).status, 200);
     assert.equal(broker.count('open'), 1);
   });
+
+  for (const [scope, ordered, asked] of [
+    ['question', 'filled', 1],
+    ['address', 'rejected', 1],
+    ['account', 'filled', 2],
+  ] as const)
+    test(`whose ${scope} is refused for the rate leave others’ orders ${ordered}`, async (t) => {
+      const { broker, world, trader } = await scriptedWorld(t);
+      broker.hasCandles = true;
+      const other = await world.makeTrader();
+      broker.script('candles', () => Promise.reject(new BrokerBusy('too many candles', 60_000, scope)), 1);
+      assert.equal((await read(world, trader, ofDay)).status, 503);
+      assert.equal((await world.send(other, { action: 'long_entry' })).body.status, ordered);
+      const own = await world.send(trader, { action: 'long_entry' });
+      assert.equal(own.body.status, scope === 'question' ? 'filled' : 'rejected');
+      await read(world, other, ofDay);
+      assert.equal(broker.count('candles'), asked, 'nobody who is meant asks for candles again');
+    });
 });
 
 describe('A span of candles', () => {

@@ -156,6 +156,43 @@ describe('Many candles', () => {
     ]);
     assert.deepEqual(await limits('binance', hours(600, 500)), ['klines 499', 'klines 1']);
   });
+
+  test('are asked for once more only by who may', async () => {
+    const { broker, asked } = await scriptedExchange('bitget', [
+      { body: none.bitget },
+      { body: none.bitget },
+    ]);
+    const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+    assert.ok(!('rejection' in instrument));
+    const before = asked.length;
+    let paid = 0;
+    const askMore = async () => {
+      if (++paid > 1) throw new Error('too often');
+    };
+    await assert.rejects(async () => broker.candles?.(instrument, hours(5000, 500), NO_HURRY, askMore), {
+      message: 'too often',
+    });
+    assert.deepEqual([paid, asked.length - before], [2, 2]);
+  });
+});
+
+test('candles that are refused for the rate say nothing of orders, unless the whole address is meant', async () => {
+  const cases: readonly (readonly [ExchangeName, Answer, BrokerBusy['scope']])[] = [
+    ['gate', { status: 429, body: { label: 'TOO_MANY_REQUESTS', message: 'Too many' } }, 'question'],
+    ['okx', { status: 429, body: { code: '50011', msg: 'Too Many Requests', data: [] } }, 'question'],
+    ['bitget', { status: 429, body: { code: '429', msg: 'Too Many Requests' } }, 'question'],
+    ['bybit', { body: { retCode: 10006, retMsg: 'Too many visits!' } }, 'question'],
+    ['bybit', { status: 403, text: 'access too frequent' }, 'address'],
+    ['binance', { status: 429, body: { code: -1003, msg: 'Too many requests.' } }, 'address'],
+    ['binance', { status: 418, body: { code: -1003, msg: 'banned' } }, 'address'],
+    ['gate', { status: 429, text: '' }, 'address'],
+  ];
+  for (const [name, answer, scope] of cases)
+    await assert.rejects(read(name, [answer]), (fault) => {
+      assert.ok(fault instanceof BrokerBusy, name);
+      assert.equal(fault.scope, scope, name);
+      return true;
+    });
 });
 
 describe('Bars of Alpaca', () => {

@@ -390,13 +390,13 @@ test('a refusal for the rate says whom it means: the account, or all who ask fro
   }
 });
 
-test('what anybody may ask is limited by address, whoever it was asked for', async () => {
+test('what anybody may ask is limited by address, whoever it was asked for, and each question by itself', async () => {
   const { broker } = await scriptedExchange('okx', [okx('50011', 'Too Many Requests', 429)]);
   const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
   assert.ok(!('rejection' in instrument));
   await assert.rejects(
     broker.quote(instrument, NO_HURRY),
-    (fault) => fault instanceof BrokerBusy && fault.scope === 'address',
+    (fault) => fault instanceof BrokerBusy && fault.scope === 'question',
   );
 });
 

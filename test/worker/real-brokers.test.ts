@@ -359,6 +359,8 @@ describe('Busy is not broken', () => {
   for (const [scope, status] of [
     ['account', 'filled'],
     ['address', 'rejected'],
+    // Of what orders ask too.
+    ['question', 'rejected'],
   ] as const)
     test(`a limit of one user’s ${scope} leaves another user’s order at the same broker ${status}`, async (t) => {
       const broker = scriptedBroker(t);

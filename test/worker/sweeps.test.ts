@@ -128,7 +128,7 @@ describe('Behind a gate that was closed', () => {
     const gate = createGates(() => now)({ limits: 'one', account: 'one', address: 'one' });
     const broker = { capabilities: {}, position: async () => '0' } as unknown as Broker;
     const line = openLine(broker, {
-      ...{ credentialsVersion: 1, discreet: discretion(null), gate, timeoutMs: 1_000 },
+      ...{ credentialsVersion: 1, discreet: discretion(null), gate, chartGate: gate, timeoutMs: 1_000 },
     });
     const ask = () => line.position({} as Instrument);
     const reader = { user: 'anne' as UserId, pay: async () => {} };

@@ -3,7 +3,13 @@
 
 import { type Decimal, toNumber } from '../../domain/decimal.ts';
 import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
-import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../broker.ts';
+import {
+  AccountUnfit,
+  BrokerBusy,
+  BrokerUnavailable,
+  type BusyScope,
+  CredentialsRejected,
+} from '../broker.ts';
 import type { Exchange } from './exchange.ts';
 import type { Meaning, Refusal } from './profile.ts';
 import { meaningOf } from './refusals.ts';
@@ -17,6 +23,7 @@ export interface Refused extends Refusal {
   readonly meaning: Meaning;
   /** Of a refusal for the rate. */
   readonly delayMs: number;
+  readonly scope: BusyScope;
 }
 
 /** null: it is no refusal. */
@@ -27,13 +34,13 @@ export function refusedBy(heard: Heard, exchange: Exchange, credentials: Credent
   const after = Number(heard.headers.get('retry-after') ?? '');
   const delayMs =
     profile.delayMs?.(heard, exchange.now()) ?? (after > 0 ? Math.ceil(after * 1000) : UNSAID_DELAY_MS);
-  // What anybody may ask is counted by the address.
-  const isNobodys = found.meaning === 'account_busy' && credentials === null;
+  // What anybody may ask is counted by the address, and each question by itself.
+  const counted = credentials === null ? 'question' : 'account';
   return {
     ...found,
-    meaning: isNobodys ? 'busy' : found.meaning,
     words: discreetWords(found.words, credentials),
     delayMs,
+    scope: found.meaning === 'account_busy' ? counted : 'address',
   };
 }
 
@@ -47,13 +54,10 @@ export function faultOf(refused: Refused, exchange: Exchange): BrokerUnavailable
   const said = quoted(refused);
   switch (refused.meaning) {
     case 'busy':
-      return new BrokerBusy(`${title} limits the rate of requests: ${said}.`, refused.delayMs, 'address');
-    case 'account_busy':
-      return new BrokerBusy(
-        `${title} limits the account’s rate of requests: ${said}.`,
-        refused.delayMs,
-        'account',
-      );
+    case 'account_busy': {
+      const rate = refused.scope === 'account' ? 'the account’s rate' : 'the rate';
+      return new BrokerBusy(`${title} limits ${rate} of requests: ${said}.`, refused.delayMs, refused.scope);
+    }
     case 'credentials':
       return new CredentialsRejected(`${title} refuses the credentials: ${said}.`);
     case 'address': {

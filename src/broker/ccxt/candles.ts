@@ -1,6 +1,7 @@
 // What was traded before, from the exchanges' own candles of the last price. Anybody may ask for them: no account's key goes along.
 
 import {
+  type AskMore,
   type Candle,
   type CandleSpan,
   candlesIn,
@@ -21,14 +22,23 @@ interface Source {
 export async function candlesAt(
   { ask }: Pick<Asking, 'ask'>,
   name: ExchangeName,
-  market: CcxtMarket,
-  span: CandleSpan,
+  {
+    market,
+    span,
+    askMore,
+  }: {
+    readonly market: CcxtMarket;
+    readonly span: CandleSpan;
+    readonly askMore: AskMore | undefined;
+  },
 ): Promise<readonly Candle[]> {
   const source = SOURCES[name];
   const now = Date.now();
   const candles: Candle[] = [];
-  for (const part of partsOf(span, source.atOnce(span, now)))
+  for (const part of partsOf(span, source.atOnce(span, now))) {
+    if (part.from > span.from) await askMore?.();
     candles.push(...(await ask(source.question(market, part, now))));
+  }
   return inOrder(candles, span);
 }
 

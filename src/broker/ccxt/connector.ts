@@ -336,9 +336,9 @@ export function connect(connecting: Connecting): Broker {
       return asker(exchange, null, signal).ask(profile.quote(market, kind));
     },
 
-    async candles({ symbol }, span, signal) {
+    async candles({ symbol }, span, signal, askMore) {
       const market = await listedMarket(symbol, signal);
-      return candlesAt(asker(exchange, null, signal), profile.name, market, span);
+      return candlesAt(asker(exchange, null, signal), profile.name, { market, span, askMore });
     },
 
     place,

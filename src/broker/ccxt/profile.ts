@@ -101,7 +101,7 @@ export type Meaning =
   | 'refused'
   /** Too many requests from our address, or it is overloaded: nothing was done. */
   | 'busy'
-  /** Too many requests of this account. */
+  /** Too many requests of this account; or, of what anybody may ask, too many of that question. */
   | 'account_busy'
   | 'credentials'
   /** The key is bound to other addresses. */

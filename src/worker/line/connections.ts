@@ -131,12 +131,12 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   /** `limits`: the connection's own word. */
-  const gateOf = ({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) =>
-    access.gates({
-      limits,
-      account: isSimulated ? `simulated ${id}` : id,
-      address: isSimulated ? 'simulated' : `${brokerName} ${environment}`,
-    });
+  function gatesOf({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) {
+    const account = isSimulated ? `simulated ${id}` : id;
+    const address = isSimulated ? 'simulated' : `${brokerName} ${environment}`;
+    const all = { limits, account, address };
+    return { gate: access.gates(all), chartGate: access.gates({ ...all, question: `charts ${address}` }) };
+  }
 
   const rateOf = ({ id, brokerName, environment }: Account) =>
     access.rates({ broker: brokerName, environment, account: id });
@@ -146,7 +146,7 @@ export function createConnections(access: BrokerAccess): Connections {
     if (reader) await admitReader(reader, rateOf(account));
     // Where even connecting is limited: whom the broker counts together is known only from there on.
     const opening = `open ${account.brokerName} ${simulation ? 'simulated' : account.id}`;
-    const gate = gateOf(account, simulation, opening);
+    const { gate } = gatesOf(account, simulation, opening);
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
     const presented = presentedOf(account);
@@ -166,7 +166,7 @@ export function createConnections(access: BrokerAccess): Connections {
     return openLine(opened, {
       credentialsVersion: 0,
       discreet: discretion(null),
-      gate: gateOf(account, true, opened.limits),
+      ...gatesOf(account, true, opened.limits),
       timeoutMs: access.brokerTimeoutMs,
       ...watched(access, 'simulation'),
     });
@@ -215,7 +215,7 @@ export function createConnections(access: BrokerAccess): Connections {
       return openLine(opened, {
         credentialsVersion,
         discreet,
-        gate: gateOf(account, false, opened.limits),
+        ...gatesOf(account, false, opened.limits),
         rate: meter,
         timeoutMs,
         ...watched(access, brokerName),

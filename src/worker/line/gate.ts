@@ -1,5 +1,6 @@
 // A broker that says "busy" is not asked again before the time it gave, by nobody whom it meant: the account alone, all who
-// ask there from this address, or, where it does not say, all connections that it counts together. Of this process.
+// ask there from this address, those of them who ask the same, or, where it does not say, all connections that it counts
+// together. Of this process.
 
 import type { BusyScope } from '../../broker/broker.ts';
 
@@ -15,6 +16,8 @@ interface Limited {
   readonly limits: string;
   readonly account: string;
   readonly address: string;
+  /** Without it whoever asks anything from that address is taken to ask the same. */
+  readonly question?: string;
 }
 
 export type Gates = (limited: Limited) => Gate;
@@ -38,14 +41,16 @@ export function createGates(now: () => number = () => performance.now()): Gates 
     if (left < -LAST_MS) openAt.delete(name);
     return Math.max(0, left + afterMs());
   };
-  return ({ limits, account, address }) => {
+  return ({ limits, account, address, question }) => {
     const names = {
       limits: `limits ${limits}`,
       account: `account ${account}`,
       address: `address ${address}`,
+      question: question === undefined ? `address ${address}` : `question ${question}`,
     };
+    const all = [...new Set(Object.values(names))];
     return {
-      busyMs: (afterMs = FIRST) => Math.max(...Object.values(names).map((name) => leftOf(name, afterMs))),
+      busyMs: (afterMs = FIRST) => Math.max(...all.map((name) => leftOf(name, afterMs))),
       close(ms, scope = undefined) {
         const name = names[scope ?? 'limits'];
         const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);

@@ -83,6 +83,8 @@ export interface LineOptions {
   readonly credentialsVersion: number;
   readonly discreet: Discretion;
   readonly gate: Gate;
+  /** Of what no order asks: it heeds the other, and a refusal of the question alone closes nothing for orders. */
+  readonly chartGate: Gate;
   /** What whoever only reads leaves to the others; without it nobody is asked for anything. */
   readonly rate?: Rate;
   readonly timeoutMs: number;
@@ -99,19 +101,23 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, rate, timeoutMs, rivals, ...options }: LineOptions,
+  { credentialsVersion, discreet, gate, chartGate, rate, timeoutMs, rivals, ...options }: LineOptions,
 ): Line {
-  const busyNow = () => gate.busyMs(() => AFTER_MS[currentErrand()]);
-  const mustBeFree = () => {
-    const busyMs = busyNow();
+  const busyNow = (own: Gate = gate) => own.busyMs(() => AFTER_MS[currentErrand()]);
+  const mustBeFree = (own?: Gate) => {
+    const busyMs = busyNow(own);
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
   /** The delay as the gate has understood it. */
-  const shut = ({ message, retryAfterMs, scope }: BrokerBusy) => {
-    gate.close(retryAfterMs, scope);
-    return new BrokerBusy(discreet(message), gate.busyMs(), scope);
+  const shut = ({ message, retryAfterMs, scope }: BrokerBusy, own: Gate = gate) => {
+    own.close(retryAfterMs, scope);
+    return new BrokerBusy(discreet(message), own.busyMs(), scope);
   };
   const { around = (_call, make) => make(), answered } = options;
+  const askMore = async () => {
+    const reader = rate && currentReader();
+    if (reader) await admitReader(reader, rate);
+  };
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     {
@@ -119,15 +125,17 @@ export function openLine(
       kind = 'ask',
       isFree,
       isPublic = false,
+      own = gate,
     }: {
       readonly withinMs?: number | undefined;
       readonly kind?: BrokerCall;
       readonly isFree?: boolean;
       /** It is told to anybody, and says nothing about the credentials. */
       readonly isPublic?: boolean;
+      readonly own?: Gate;
     } = {},
   ): Promise<Answer> => {
-    mustBeFree();
+    mustBeFree(own);
     const reader = rate && currentReader();
     if (reader) await admitReader(reader, rate, { isFree });
     try {
@@ -135,7 +143,7 @@ export function openLine(
       if (!isPublic) answered?.();
       return answer;
     } catch (fault) {
-      if (fault instanceof BrokerBusy) throw shut(fault);
+      if (fault instanceof BrokerBusy) throw shut(fault, own);
       // Of a simulated book, for which the market was to be asked.
       throw fault instanceof ReadsLimited ? fault : told(fault, discreet);
     }
@@ -171,7 +179,7 @@ export function openLine(
     capabilities: broker.capabilities,
     credentialsVersion,
     ...(broker.listing !== undefined && { listing: broker.listing }),
-    busyMs: busyNow,
+    busyMs: () => busyNow(),
     async verify(symbols) {
       const { warnings, ...fitness } = await ask((signal) => broker.verify(signal, symbols));
       return { ...fitness, warnings: warnings.map(discreet) };
@@ -188,7 +196,9 @@ export function openLine(
     quote: (instrument) => ask((signal) => broker.quote(instrument, signal), { isPublic: true }),
     ...(broker.candles && {
       candles: (instrument, span) =>
-        ask(async (signal) => (await broker.candles?.(instrument, span, signal)) ?? [], { isPublic: true }),
+        ask(async (signal) => (await broker.candles?.(instrument, span, signal, askMore)) ?? [], {
+          ...{ isPublic: true, own: chartGate },
+        }),
     }),
     async place(order) {
       const placed = await send((signal) => broker.place(order, signal));
