@@ -2,7 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerUnavailable, CredentialsRejected, type Instrument } from '../../src/broker/broker.ts';
+import {
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+} from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { scriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
@@ -104,6 +109,40 @@ describe('A simulated order', () => {
     const { body } = await world.send(trader, {}, simulated);
     assert.deepEqual([body.status, body.error?.code], ['failed', 'broker_unavailable']);
     assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '0');
+  });
+
+  test('does not wait for long where the broker tells no price, and costs real orders neither time nor the connection', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('quote', () => new Promise(() => {}));
+    const begun = performance.now();
+    const rehearsed = Array.from({ length: 3 }, () => world.send(trader, {}, simulated));
+    await world.eventually(
+      async () => broker.count('quote'),
+      (asked) => asked > 0,
+    );
+    const exit = world.send(trader, { action: 'close_long' });
+    const isOut = world.eventually(
+      async () => broker.position(trader.account.id),
+      (held) => held === '0',
+    );
+    await isOut;
+    const ms = performance.now() - begun;
+    assert.ok(ms < 6_000, `out after ${ms} ms`);
+    assert.equal((await exit).body.status, 'filled');
+    for (const { body } of await Promise.all(rehearsed))
+      assert.deepEqual([body.status, body.error?.code], ['failed', 'broker_unavailable']);
+    assert.deepEqual([broker.count('quote'), broker.count('open')], [1, 1]);
+  });
+
+  test('at another broker goes on where one limits the rate', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    const elsewhere = await world.makeTrader({}, { environment: 'elsewhere' });
+    broker.script('quote', () => Promise.reject(new BrokerBusy('too many', 60_000, 'address')), 1);
+    const { body } = await world.send(trader, {}, simulated);
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'broker_rate_limited']);
+    assert.equal((await world.send(trader, {}, simulated)).body.status, 'rejected');
+    assert.equal((await world.send(elsewhere, {}, simulated)).body.status, 'filled');
   });
 
   test('trades on the list of the paper exchange where the broker refuses the credentials', async (t) => {

@@ -54,6 +54,15 @@ describe('Which order of an account is next', () => {
     assert.equal(nextOf(waiting, createResting())?.id, 'entry');
   });
 
+  test('a real order comes before simulated ones, which anybody with the URL may send', () => {
+    const simulation = { simulation: true } as const;
+    const waiting = [order('rehearsal', simulation), order('next', simulation), order('exit', closes)];
+    assert.equal(nextOf(waiting, createResting())?.id, 'exit');
+    const close = order('simulated close', { ...simulation, source: 'protection', ...closes });
+    assert.equal(nextOf([close, order('entry')], createResting())?.id, 'entry');
+    assert.equal(nextOf(waiting.slice(0, 2), createResting())?.id, 'rehearsal');
+  });
+
   test('all others come as they came', () => {
     const waiting = [order('entry', { symbol: 'ETHUSDT' }), order('exit', closes)];
     assert.equal(nextOf(waiting, createResting())?.id, 'entry');

@@ -22,14 +22,17 @@ export interface Resting {
 
 /**
  * Of what waits, the oldest first: nothing trades before one that came earlier, but an exit of something else, which is not to stay in its
- * position for that. What is closed because it cannot be protected comes before everything that it need not wait for.
+ * position for that. What is closed because it cannot be protected comes before everything that it need not wait for. A simulated order,
+ * for which anybody needs nothing but the URL, comes after all real ones.
  */
 export function nextOf(waiting: readonly Order[], resting: Pick<Resting, 'inTheWayOf'>): Order | undefined {
   const free = waiting.filter(
     (each, index) =>
       !resting.inTheWayOf(each) && !waiting.slice(0, index).some((earlier) => isBehind(each, earlier)),
   );
-  return free.find(({ source }) => source === 'protection') ?? free[0];
+  const inEarnest = free.filter(({ simulation }) => !simulation);
+  const next = inEarnest.length > 0 ? inEarnest : free;
+  return next.find(({ source }) => source === 'protection') ?? next[0];
 }
 
 /** Of two orders of one account: the later one has to wait for the earlier. Only an exit of something else does not. */

@@ -27,6 +27,7 @@ import { inTime, type Line, openLine, told } from './line.ts';
 import { createPresenting, type Presented, RefusedBefore, refusalIn } from './presenting.ts';
 import type { Rates } from './rates.ts';
 import { admitReader, currentReader, onBehalfOf, ReadsLimited } from './reader.ts';
+import { createImpatience, MarketSilent } from './rehearsing.ts';
 import { watched } from './watched-calls.ts';
 
 export interface BrokerAccess {
@@ -80,6 +81,7 @@ export interface Connections {
   count(): number;
 }
 
+const FINAL = [BrokerBusy, CredentialsRejected, AccountUnfit, MarketSilent];
 const RETRIES = 3;
 const FIRST_RETRY_MS = 100;
 
@@ -133,7 +135,8 @@ export function createConnections(access: BrokerAccess): Connections {
   /** `limits`: the connection's own word. */
   function gatesOf({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) {
     const account = isSimulated ? `simulated ${id}` : id;
-    const address = isSimulated ? 'simulated' : `${brokerName} ${environment}`;
+    // What a broker refuses a simulation is kept from all whom it means by the real line, where that asks.
+    const address = isSimulated ? account : `${brokerName} ${environment}`;
     const all = { limits, account, address };
     return { gate: access.gates(all), chartGate: access.gates({ ...all, question: `charts ${address}` }) };
   }
@@ -176,6 +179,7 @@ export function createConnections(access: BrokerAccess): Connections {
   function marketOf(account: Account): Market {
     const { id, userId, brokerName, sealedCredentials, connectionVersion: version } = account;
     const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    const inPatience = createImpatience();
     /** Who rehearses trades nothing there: he leaves to orders what is kept for them, and waits as at a busy broker. */
     const rehearsing = { user: userId, pay: async () => {} };
     const ask = <T>(task: (line: Line) => Promise<T>) =>
@@ -195,7 +199,7 @@ export function createConnections(access: BrokerAccess): Connections {
           throw fault;
         }
       },
-      quote: (instrument) => ask((line) => line.quote(instrument)),
+      quote: (instrument) => ask((line) => inPatience(() => line.quote(instrument))),
     };
   }
 
@@ -254,7 +258,8 @@ export function createConnections(access: BrokerAccess): Connections {
       connection.users++;
       return await task(connection.line);
     } catch (fault) {
-      if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
+      const isGood = fault instanceof BrokerBusy || fault instanceof MarketSilent;
+      if (fault instanceof BrokerUnavailable && !isGood) drop(key, connection);
       throw connection && !target.simulation ? refusalIn(fault, connection) : fault;
     } finally {
       if (connection) {
@@ -269,7 +274,7 @@ export function createConnections(access: BrokerAccess): Connections {
       try {
         return await work();
       } catch (fault) {
-        const isFinal = [BrokerBusy, CredentialsRejected, AccountUnfit].some((kind) => fault instanceof kind);
+        const isFinal = FINAL.some((kind) => fault instanceof kind);
         if (!(fault instanceof BrokerUnavailable) || isFinal || tries === retries) throw fault;
         await wait(FIRST_RETRY_MS * 2 ** tries);
       }

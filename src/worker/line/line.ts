@@ -38,6 +38,7 @@ import { AFTER_MS, currentErrand } from './errand.ts';
 import type { Gate } from './gate.ts';
 import type { Rate } from './rates.ts';
 import { admitReader, currentReader, ReadsLimited } from './reader.ts';
+import { MarketSilent } from './rehearsing.ts';
 
 export interface Line {
   readonly capabilities: Capabilities;
@@ -305,6 +306,7 @@ export async function inTime<Answer>(
 export function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
   const text = discreet(messageOf(fault));
   if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs, fault.scope);
+  if (fault instanceof MarketSilent) return new MarketSilent(text);
   if (fault instanceof AccountUnfit) return new AccountUnfit(text);
   return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
 }
