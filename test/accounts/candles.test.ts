@@ -125,6 +125,8 @@ describe('Candles of an account’s broker', () => {
     const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
     const placed = await world.as<{ status: string }>(trader, 'POST', '/trading/order', order);
     assert.deepEqual([placed.status, placed.body.status], [200, 'filled'], 'while the candles hang');
+    const plan = await world.as(trader, 'POST', '/trading/order/plan', order);
+    assert.equal(plan.status, 200, 'and what is foreseen, or compared by a sync, is told');
     held.release();
     assert.equal((await reading).status, 200);
     broker.script('candles', () => Promise.reject(new BrokerUnavailable('no subscription')), 1);

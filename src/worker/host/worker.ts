@@ -1,6 +1,7 @@
 // One user's worker. It takes the user's requests as they come and puts each on its lane: one lane per trading account for
-// what trades, in the order of acceptance, and one beside it for what only asks. Accounts do not wait for each other. Its
-// host keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
+// what trades, in the order of acceptance, and beside it one for what only asks and one for charts and lists. Accounts do not
+// wait for each other. Its host keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request
+// starts a new one.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -248,14 +249,22 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'verify':
         return reading(request, () => verifyCredentials(connections, request.accountId));
       case 'symbols':
-        return reading(request, () => searchSymbols({ ...deps, connections }, request.accountId, request));
+        return reading(
+          request,
+          () => searchSymbols({ ...deps, connections }, request.accountId, request),
+          charting,
+        );
       case 'positions':
       case 'balance':
       case 'openOrders':
         return reading(request, () => readAtBroker(connections, request));
       case 'quote':
       case 'candles':
-        return reading(request, () => readMarket({ ...deps, connections }, request));
+        return reading(
+          request,
+          () => readMarket({ ...deps, connections }, request),
+          request.kind === 'candles' ? charting : asking,
+        );
       case 'plan': {
         const { accountId, draft, isProof } = request;
         const beside = { unsettled: () => orders.unsettled(user, accountId), signal: stopping.signal };
@@ -279,15 +288,19 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     inTurn(`orders ${account}`, does);
   const asking = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`enquiries ${account}`, does);
 
+  /** Only to be looked at: what an order is to come of does not wait for it. */
+  const charting = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`charts ${account}`, does);
+
   /** For a user who looks; what is asked is all of the request. */
   const reading = <T extends object>(
     request: WorkRequest & { readonly accountId: AccountId },
     ask: () => Promise<T>,
+    lane = asking,
   ): Promise<T> =>
     readings.answer(
       request.accountId,
       JSON.stringify(request),
-      () => asking(request.accountId, ask),
+      () => lane(request.accountId, ask),
       // Whoever verifies has changed something: what was so a moment ago is no answer to him.
       (answer) => request.kind !== 'verify' && !('unavailable' in answer),
     );
