@@ -308,6 +308,37 @@ describe('what rests', () => {
     assert.deepEqual(await atExchange(), []);
   });
 
+  test('is taken back where its user is deactivated: nobody could close what it opens', async (t) => {
+    const { clock, world, trader, entry, read, held, moves, atExchange } = await restingDesk(t);
+    const admin = await world.makeTrader({ isAdmin: true });
+    const bystander = await world.makeTrader({}, { paper: { price: { BTCUSDT: 60_000 } } });
+    const { body: real } = await entry({});
+    const { body: simulated } = await entry({}, '?simulation=true');
+    const { body: anothers } = await world.send(bystander, { limit_price: 59_000 });
+    const url = `/deployment/users/${trader.user.id}`;
+    const { body } = await world.as<{ left: { kind: string; price: number }[] }>(admin, 'PATCH', url, {
+      is_active: false,
+    });
+    assert.deepEqual(
+      body.left.map(({ kind, price }) => [kind, price]),
+      [['entry', 59_000]],
+    );
+    await world.eventually(atExchange, ({ length }) => length === 1);
+    await world.as(admin, 'PATCH', url, { is_active: true });
+    await moves(58_900);
+    clock.advance(31_000);
+    for (const { order_id } of [real, simulated]) {
+      const { status, error } = await world.eventually(
+        () => read(order_id),
+        (order) => order.status !== 'placed',
+      );
+      assert.deepEqual([status, error?.code], ['cancelled', 'cancelled_on_request']);
+      assert.match(error?.message ?? '', /deactivated/);
+    }
+    assert.equal(await held(), 0);
+    assert.equal((await world.order(bystander, anothers.order_id)).status, 'placed');
+  });
+
   test('is taken back outside the trading hours, and in a pause, at the next sweep', async (t) => {
     const { clock, world, trader, entry, until } = await restingDesk(t);
     const { body } = await entry({});

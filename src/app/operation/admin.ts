@@ -29,7 +29,6 @@ import {
 } from '../../data/orders/dead-letters.ts';
 import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
 import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders/orders.ts';
-import { keptProtections } from '../../data/orders/protections.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/identity/email.ts';
 import { weakness } from '../../domain/identity/password.ts';
@@ -43,7 +42,6 @@ import {
   type UserId,
 } from '../../domain/ids.ts';
 import { effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
-import { leftOrders } from '../../domain/protection/left.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/host/hosts.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
@@ -54,6 +52,7 @@ import { shownUser } from '../identity/sessions.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { leaving } from './leaving.ts';
 
 export type { Terms, UserChange };
 
@@ -329,8 +328,7 @@ export async function readUser({ db, clock, plans }: UserDeps, id: string) {
 export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: string, change: UserChange) {
   const { isActive, plan, planExpiresAt } = change;
   const isLeaving = isActive === false && isUuid(id);
-  // What protects positions stays at their brokers, and is looked after as before: nobody but the user can tell us otherwise.
-  const left = isLeaving ? (await keptProtections(deps.db, id as UserId)).flatMap(leftOrders) : [];
+  const { left, unit } = isLeaving ? await leaving(deps, id as UserId) : { left: [], unit: [] };
   const deed: Deed = {
     action: 'user_change',
     resource: { type: 'user', id: shortened(id) },
@@ -349,6 +347,7 @@ export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: s
   const lost = await perform(deps, by, deed, [
     ...(isActive === false && by.id !== null ? [stillActingAdmin(by.id)] : []),
     changeUser(id as UserId, change),
+    ...unit,
   ]);
   if (lost === 'acting') return refuse(deps, by, deed, deny('user_deactivated'));
   if (lost !== null) return refuse(deps, by, deed, noSuch('user'));

@@ -11,9 +11,23 @@ export const endEntry = (order: OrderId, why: OrderError): Statement =>
   sql`update order_history set ending = ${JSON.stringify(why)} where order_id = ${order} and ending is null
         and status in ('executing', 'placed', 'partially_filled', 'unknown')`;
 
+/** Every one of a user: those that are on their way there, too. */
+export const endEntriesOf = (user: UserId, why: OrderError, now: Timestamp): Statement[] => [
+  sql`update order_history set ending = ${JSON.stringify(why)}
+      where priced is not null and unsettled = true and user_id = ${user} and ending is null
+        and status in ('executing', 'placed', 'partially_filled', 'unknown')`,
+  sql`update fill_checks set next_at = ${now}
+      where user_id = ${user} and state <> 'done' and state in ('scheduled', 'dead_letter') and order_id in (
+        select order_id from order_history where priced is not null and unsettled = true and user_id = ${user})`,
+];
+
 /** Those of an account, in the words of their index. */
 export const restingOf = (db: Db, account: AccountId): Promise<Order[]> =>
   ordersWhere(db, sql`where priced is not null and unsettled = true and trading_account_id = ${account}`);
+
+/** Those of a user, on whichever account. */
+export const restingOfUser = (db: Db, user: UserId): Promise<Order[]> =>
+  ordersWhere(db, sql`where priced is not null and unsettled = true and user_id = ${user}`);
 
 /** An entry that was given up is looked at now, and not only when its turn comes. */
 export const lookAtGivenUp = (order: OrderId, now: Timestamp): Statement =>

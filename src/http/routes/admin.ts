@@ -192,7 +192,8 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       ...admin({
         id: 'changeUser',
         summary: 'Change a user',
-        description: 'A deactivation takes effect with the user’s next request.',
+        description:
+          'A deactivation takes effect with the user’s next request. Entries that rest are taken back; what protects positions stays.',
         params: { id: 'Of the user.' },
         answers: { 200: UserWithSessions },
         denials: ['not_found', 'own_deactivation'],

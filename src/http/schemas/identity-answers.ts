@@ -207,7 +207,7 @@ export const UserWithSessions = Type.Object(
       Type.Array(
         LeftOrder,
         saying(
-          'of a user who was deactivated now: the protective orders that stay at brokers; without it there are none',
+          'of a user who was deactivated now: the protective orders that stay at brokers, and the entries that rest there until they are taken back; without it there are none',
         ),
       ),
     ),
