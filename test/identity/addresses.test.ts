@@ -160,6 +160,57 @@ describe('an address that nobody has confirmed', () => {
     assert.deepEqual([taken.status, taken.body.code], [409, 'email_taken']);
   });
 
+  test('leaves nothing behind that a worker would be told to look after: what stood at brokers is named', async (t) => {
+    const PLANS = '{"free": {"simulation_only": false, "daily_orders": 100}}';
+    const { world, mails, clock } = await open(t, { VERIFY_EMAIL: 'true', PLANS });
+    await register(world);
+    const thief = await world.login({ email: VICTIM });
+    const paper = { latency_ms: 0, price: { BTCUSDT: 60_000 } };
+    const order = async (simulation: boolean, more: object) => {
+      const { body: account } = await thief.call<{ id: string }>('POST', '/trading/accounts', {
+        ...{ name: 'Paper', broker: 'paper', paper },
+      });
+      const sent = await thief.call<{ status: string }>('POST', '/trading/order', {
+        ...{ trading_account_id: account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1, simulation },
+        ...more,
+      });
+      assert.ok(['filled', 'placed'].includes(sent.body.status), JSON.stringify(sent.body));
+    };
+    await order(false, { stop_loss: 50_000 });
+    await order(true, { stop_loss: 50_000 });
+    await order(false, { limit_price: 40_000 });
+    await world.eventually(
+      () => world.db.all(sql`select id from protections where state = 'standing'`),
+      ({ length }) => length === 2,
+    );
+    // The fills of those at the market are verified by now: nothing of their accounts is under way.
+    clock.advance(3_000);
+    await world.eventually(
+      () => world.db.all(sql`select order_id from fill_checks where state <> 'done' and attempts = 0`),
+      ({ length }) => length <= 1,
+    );
+    await register(world, VICTIM, OWN_PASSWORD);
+    await arrived(world, mails, 2);
+    assert.equal((await follow(world, mails[1])).status, 204);
+    const kept = await world.db.all(sql`select id from protections where ended_at is null`);
+    assert.deepEqual(kept, []);
+    const lost = await world.db.get<{ metadata: string }>(
+      sql`select metadata from audit_logs where action = 'address_lost'`,
+    );
+    const { left } = JSON.parse(lost?.metadata ?? '{}') as { left: { kind: string; price: number }[] };
+    assert.deepEqual(
+      left.map(({ kind, price }) => [kind, price]),
+      [
+        ['stop', 50_000],
+        ['entry', 40_000],
+      ],
+    );
+    await world.eventually(
+      () => world.db.all<{ status: string }>(sql`select status from order_history where priced is not null`),
+      ([entry]) => entry?.status === 'cancelled',
+    );
+  });
+
   test('is not had by another registration once its first user has confirmed it', async (t) => {
     const { world, mails } = await open(t);
     await register(world);

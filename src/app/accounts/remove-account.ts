@@ -13,7 +13,7 @@ import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import { leftEntries } from '../../domain/orders/resting.ts';
-import { type LeftOrder, leftInWords, leftOrders } from '../../domain/protection/left.ts';
+import { ACCOUNT_DELETED, type LeftOrder, leftInWords, leftOrders } from '../../domain/protection/left.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
@@ -57,11 +57,7 @@ export async function removeAccount(
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
     ...leaveGroups(account.id),
-    leaveProtections(
-      'The account was deleted: what stands at the broker stands.',
-      timestamp(now),
-      account.id,
-    ),
+    leaveProtections(ACCOUNT_DELETED, timestamp(now), account.id),
     ...(mustBeFlat ? [noOrderSince(account, seen)] : []),
     audit(
       owner.context,

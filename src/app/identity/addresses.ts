@@ -20,6 +20,7 @@ import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { verificationMail } from '../audit/mails.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import type { Afterwards } from '../background.ts';
+import { leaving } from '../operation/leaving.ts';
 import type { Changes } from '../orders/changes.ts';
 import { randomToken } from '../secret-box.ts';
 import { hashToken } from './tokens.ts';
@@ -135,13 +136,19 @@ async function handOver({ db, clock, changes }: VerifyDeps, claim: EmailClaim, c
     termsVersion: claim.newcomer.termsVersion,
     emailVerified: true,
   };
+  const { left, unit } = await leaving({ db, clock }, before.id);
   const lost = await db.commit([
     ...useEmailClaim(claim),
     ...vacateAddress(before.id, at),
+    ...unit,
     ...endDoors(before.id, at),
     audit(
       context,
-      { userId: before.id, action: 'address_lost', failure: null, resource: { type: 'user', id: before.id } },
+      {
+        ...{ userId: before.id, action: 'address_lost', failure: null },
+        resource: { type: 'user', id: before.id },
+        ...(left.length > 0 && { metadata: { left } }),
+      },
       now,
     ),
     insertUser(user, claim.newcomer.passwordHash, at),

@@ -1,8 +1,10 @@
 // Who wants to have an address: links that were mailed to it, of which the first that is followed decides.
 
 import type { Timestamp, UserId } from '../../domain/ids.ts';
+import { ACCOUNT_DELETED } from '../../domain/protection/left.ts';
 import { deleteGroups } from '../accounts/groups.ts';
 import { type Db, must, type Statement, sql } from '../engine/db.ts';
+import { leaveProtectionsOfDeleted } from '../orders/protections-left.ts';
 
 export interface EmailClaim {
   readonly tokenHash: string;
@@ -58,7 +60,7 @@ export const markVerified = (user: UserId): Statement =>
 
 /**
  * Guarded by `unverified`. The user stays as a name for what is in the records, with an address that can be nobody's:
- * nobody gets in, and no webhook is answered. Groups go, and accounts, but for
+ * nobody gets in, and no webhook is answered. Groups go, and accounts with their protections, but for
  * those with something under way, which ends first.
  */
 export const vacateAddress = (user: UserId, now: Timestamp): Statement[] => [
@@ -73,5 +75,6 @@ export const vacateAddress = (user: UserId, now: Timestamp): Statement[] => [
           where o.trading_account_id = trading_accounts.id and o.status in ('queued', 'executing'))
         and not exists (select 1 from fill_checks c join order_history o on o.order_id = c.order_id
           where o.trading_account_id = trading_accounts.id and c.state in ('scheduled', 'running'))`,
+  leaveProtectionsOfDeleted(ACCOUNT_DELETED, now, user),
   ...deleteGroups(user),
 ];

@@ -39,12 +39,24 @@ export const leaveProtections = (
   account: AccountId | null = null,
   { isReal = false }: { readonly isReal?: boolean } = {},
 ): Statement =>
+  leave(reason, at, [
+    ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
+    ...(isReal ? [sql`and simulation = ${false}`] : []),
+  ]);
+
+/** So it is with those of a user's accounts that are deleted by now. */
+export const leaveProtectionsOfDeleted = (reason: string, at: Timestamp, user: UserId): Statement =>
+  leave(reason, at, [
+    sql`and trading_account_id in (
+          select id from trading_accounts where user_id = ${user} and deleted_at is not null)`,
+  ]);
+
+const leave = (reason: string, at: Timestamp, which: readonly Statement[]): Statement =>
   join(
     [
       sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
             ended_at = ${at} where ended_at is null`,
-      ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
-      ...(isReal ? [sql`and simulation = ${false}`] : []),
+      ...which,
     ],
     ' ',
   );

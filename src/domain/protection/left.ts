@@ -31,3 +31,6 @@ export const leftInWords = (left: readonly LeftOrder[]): string =>
   left
     .map(({ kind, price, symbol }) => `a ${kind}${price === null ? '' : ` at ${price}`} (${symbol})`)
     .join(', ');
+
+/** Why nobody looks after them any more. */
+export const ACCOUNT_DELETED = 'The account was deleted: what stands at the broker stands.';
