@@ -285,6 +285,22 @@ describe('Idempotency-Key', () => {
     assert.deepEqual((await place(world, trader, {}, keyed('a'))).body, first.body);
   });
 
+  test('what the account allows by now takes no first answer away, and holds for the next order', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const first = await place(world, trader, {}, keyed('a'));
+    assert.equal(outcome(first), '200');
+    const url = `/trading/accounts/${trader.account.id}`;
+    assert.equal((await world.as(trader, 'PATCH', url, { allowed_symbols: ['ETHUSDT'] })).status, 200);
+    assert.deepEqual((await place(world, trader, {}, keyed('a'))).body, first.body);
+    assert.equal(
+      outcome(await place(world, trader, { quantity: 2 }, keyed('a'))),
+      '409 idempotency_conflict',
+    );
+    assert.equal(outcome(await place(world, trader, {}, keyed('b'))), '400 request_invalid');
+    assert.equal((await world.orders(trader)).length, 1);
+  });
+
   test('twenty at once make one order; the rest wait or get its answer', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();

@@ -100,18 +100,20 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   const now = deps.clock.now();
   const notBefore = timestamp(now - KEY_LIFE_MS);
 
-  const check = async (): Promise<Target | Denial> => {
+  const find = async (): Promise<Target | Denial> => {
     const key = idempotency && { key: idempotency.key, notBefore };
-    const target = await findTarget(deps.db, request.accountId, { day: dayOf(now), key });
-    if (target?.user.id !== user.id)
-      return deny('not_found', { detail: 'You have no such trading account.' });
-    return refusalOf(asking, target) ?? target;
+    const found = await findTarget(deps.db, request.accountId, { day: dayOf(now), key });
+    if (found?.user.id !== user.id) return deny('not_found', { detail: 'You have no such trading account.' });
+    return found.user.isActive ? found : deny('user_deactivated');
   };
 
-  const target = await check();
+  const target = await find();
   if (isDenial(target)) return target;
+  // Before what the account allows by now: the first answer stands, whatever was set since.
   const earlier = idempotency && (await earlierAnswer(deps, target, idempotency));
   if (earlier) return earlier;
+  const refusal = askedRefusal(target.account, asking);
+  if (refusal) return refusal;
   if (await isStoreAway(deps)) return deny('store_unavailable');
   const { action, simulation, arrivedAt, context } = request;
   const outcome = await placeOrder(deps, {
@@ -133,8 +135,9 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
     fingerprint: null,
     isTakenBack: true,
     async again() {
-      const current = await check();
-      return isDenial(current) ? current : { ...current, wish: wishOf(current.account, asking) };
+      const current = await find();
+      if (isDenial(current)) return current;
+      return askedRefusal(current.account, asking) ?? { ...current, wish: wishOf(current.account, asking) };
     },
     claims: (order) =>
       idempotency ? claimIdempotencyKey(user.id, idempotency, order, timestamp(now), notBefore) : [],
@@ -142,10 +145,6 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   // Another request with this key was committed between our look and our unit.
   if ('contested' in outcome) return deny('idempotency_in_progress');
   return outcome;
-}
-
-function refusalOf(asking: AskedOf, { user, account }: Target): Denial | null {
-  return user.isActive ? askedRefusal(account, asking) : deny('user_deactivated');
 }
 
 type AskedOf = Asking & { readonly priced: AskedPrice | null };
