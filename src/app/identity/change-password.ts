@@ -74,7 +74,7 @@ async function checkAndChange(
 
   const found = await credentialsOf(db, user.id);
   const tried = bySession(session.id);
-  const denial = await checkPassword(deps, { who: user.id, tried, password: current, found });
+  const denial = await checkPassword(deps, { who: user.id, tried, client: null, password: current, found });
   if (denial && denial.code !== 'invalid_credentials') return denial;
   if (denial || !found) return deny('password_wrong');
   // The try stays counted, also where the code is right: a known password buys no endless guessing of codes.

@@ -13,10 +13,10 @@ import { newId } from '../new-id.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
 import { deviceToken, knownDevice, stampOf } from './devices.ts';
-import { type CheckPasswordDeps, checkPassword } from './passwords.ts';
+import { type CheckPasswordDeps, checkPassword, type PasswordCheck } from './passwords.ts';
 import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
 import { newAccessToken, newRefreshToken, type SessionDeps } from './sessions.ts';
-import { byClient, byDevice, byStrangers, clientOf, forgive, giveBack, takeTry } from './tries.ts';
+import { byClient, byDevice, byStrangers, clientOf, forgive, takeTry } from './tries.ts';
 
 export interface LoginDeps extends SessionDeps, CheckPasswordDeps {
   readonly secrets: SecretBox;
@@ -79,7 +79,7 @@ export function login(
   return audited(deps, context, async (findings) => {
     const bot = await deps.captcha.verify({ token: captchaToken, action: 'login', context });
     if (bot) return bot;
-    const proven = await provePassword(deps, { ...typed, context }, findings);
+    const proven = await provePassword(deps, { ...typed, client: null, context }, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
 
@@ -130,7 +130,10 @@ export function loginAtOnce(
   { email, password, code, context }: PasswordGrant,
 ): Promise<Denial | Entered | { codeMissing: true }> {
   return audited<Entered | { codeMissing: true }>(deps, context, async (findings) => {
-    const proven = await proveUnchallenged(deps, { email, password, context }, findings);
+    // Programs keep no cookies: they try with the strangers. No bot challenge stands before them, so that wrong passwords count against
+    // the client too, whosever accounts they are tried on.
+    const typed = { email, password, deviceToken: undefined, client: byClient(context.ip), context };
+    const proven = await provePassword(deps, typed, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
     if (code !== undefined) return enterByCode(deps, proven, code, context);
@@ -138,27 +141,6 @@ export function loginAtOnce(
     return { codeMissing: true };
   });
 }
-
-/** No bot challenge stands before it, so that wrong passwords count against the client too, whosever accounts they are tried on. */
-async function proveUnchallenged(
-  deps: LoginDeps,
-  { email, password, context }: Omit<PasswordGrant, 'code'>,
-  findings: Findings,
-): Promise<Denial | Proven> {
-  const client = byClient(context.ip);
-  const locked = await takeTry(deps, client);
-  if (locked) return deny('login_locked', { ...FROM_HERE, retryAfter: locked.retryAfter ?? 1 });
-  // Programs keep no cookies: they try with the strangers.
-  const proven = await provePassword(deps, { email, password, deviceToken: undefined, context }, findings);
-  const isWrong = isDenial(proven) && proven.code === 'invalid_credentials';
-  if (!isWrong) await deps.db.commit(giveBack(client));
-  return proven;
-}
-
-const FROM_HERE = {
-  detail: 'Too many wrong passwords came from your address.',
-  advice: 'Wait for the time given in Retry-After; an API key needs no password.',
-};
 
 /** From where a try is made, and with which others it counts. */
 interface From {
@@ -180,16 +162,16 @@ type Proven = UserCredentials & From;
 
 async function provePassword(
   deps: LoginDeps,
-  typed: Pick<LoginAttempt, 'email' | 'password' | 'deviceToken' | 'context'>,
+  typed: Pick<LoginAttempt, 'email' | 'password' | 'deviceToken' | 'context'> & Pick<PasswordCheck, 'client'>,
   findings: Findings,
 ): Promise<Denial | Proven> {
-  const { password, deviceToken } = typed;
+  const { password, deviceToken, client } = typed;
   const email = normalEmail(typed.email);
   const found = await credentialsByEmail(deps.db, email);
   if (found) findings.user = found.user;
   const from = cameFrom(deps, email, { found, deviceToken });
   const who = clientOf(typed.context.ip);
-  const denial = await checkPassword(deps, { who, tried: from.tried, password, found });
+  const denial = await checkPassword(deps, { who, tried: from.tried, client, password, found });
   if (denial?.code === 'invalid_credentials') return wrongPassword(deps);
   if (denial) return denial;
   // Only now: a stranger does not learn that the user exists.

@@ -34,6 +34,7 @@ import {
   byStrangers,
   clientOf,
   forgive,
+  giveBack,
   resetMails,
   type TryDeps,
   takeIfFree,
@@ -65,24 +66,48 @@ export interface CheckPasswordDeps extends TryDeps {
   readonly decoyHash: string;
 }
 
-/** The same work, one verification, whether or not there is such a user. The try stays counted until forgiven. */
+export interface PasswordCheck {
+  readonly who: string;
+  /** The try stays counted until forgiven. */
+  readonly tried: Tried;
+  /** Counts besides, and wrong passwords only; null: from where it comes does not matter. */
+  readonly client: Tried | null;
+  readonly password: string;
+  readonly found: UserCredentials | null;
+}
+
+/** The same work, one verification, whether or not there is such a user. */
 export async function checkPassword(
   deps: CheckPasswordDeps,
-  {
-    who,
-    tried,
-    password,
-    found,
-  }: { who: string; tried: Tried; password: string; found: UserCredentials | null },
+  { who, tried, client, password, found }: PasswordCheck,
 ): Promise<Denial | null> {
-  return deps.turns.take(who, async () => {
-    // In its turn: who is sent away without a check has used up no try.
+  const check = async () => {
     const locked = await takeTry(deps, tried);
     if (locked) return locked;
     const isRight = await deps.hasher.verify(found?.passwordHash ?? deps.decoyHash, password);
     return found && isRight ? null : deny('invalid_credentials');
-  });
+  };
+  // In its turn: who is sent away without a check has used up no try, and nobody is locked out by passwords that wait to be found right.
+  return deps.turns.take(who, () => (client ? countedFor(deps, client, check) : check()));
 }
+
+/** Counted before it is known to be wrong, so that guesses in parallel are no way around it. */
+async function countedFor(
+  deps: TryDeps,
+  client: Tried,
+  check: () => Promise<Denial | null>,
+): Promise<Denial | null> {
+  const locked = await takeTry(deps, client);
+  if (locked) return deny('login_locked', { ...FROM_HERE, retryAfter: locked.retryAfter ?? 1 });
+  const denial = await check();
+  if (denial?.code !== 'invalid_credentials') await deps.db.commit(giveBack(client));
+  return denial;
+}
+
+const FROM_HERE = {
+  detail: 'Too many wrong passwords came from your address.',
+  advice: 'Wait for the time given in Retry-After; an API key needs no password.',
+};
 
 /** Of somebody who has a session and must prove once more to be the one who began it. */
 export async function checkOwnPassword(
@@ -91,7 +116,8 @@ export async function checkOwnPassword(
   password: string,
 ): Promise<Denial | null> {
   const found = await credentialsOf(deps.db, id);
-  const denial = await checkPassword(deps, { who: id, tried: bySession(session), password, found });
+  const tried = bySession(session);
+  const denial = await checkPassword(deps, { who: id, tried, client: null, password, found });
   return denial?.code === 'invalid_credentials' ? deny('password_wrong') : denial;
 }
 
