@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ShownAccount } from '../../src/app/accounts/accounts.ts';
-import { AccountUnfit, CredentialsRejected } from '../../src/broker/broker.ts';
+import { AccountUnfit, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts/accounts.ts';
 import type { SealingKey } from '../../src/domain/identity/sealed.ts';
 import { sealCredentials } from '../../web/pages/accounts/seal.ts';
@@ -15,6 +15,16 @@ const NEVER_VERIFIED: Partial<Account> = { credentialsVerified: false };
 
 const urlOf = ({ account }: Trader, rest = '') => `/trading/accounts/${account.id}${rest}`;
 const verify = (world: World, trader: Trader) => world.as<Problem>(trader, 'POST', urlOf(trader, '/verify'));
+async function putOthers(world: World, trader: Trader): Promise<void> {
+  const key = await world.request<SealingKey>({ method: 'GET', url: '/auth/public-key' });
+  const sealed = await sealCredentials(key.body, {
+    userId: trader.user.id,
+    accountId: trader.account.id,
+    credentials: { api_key: 'another' },
+  });
+  const put = await world.as(trader, 'PUT', urlOf(trader, '/credentials'), { sealed });
+  assert.equal(put.status, 200);
+}
 /** Whether they are verified, and whether they were refused after that. */
 async function flagsOf(world: World, trader: Trader): Promise<[verified: boolean, refused: boolean]> {
   const { body } = await world.as<ShownAccount>(trader, 'GET', urlOf(trader));
@@ -63,15 +73,39 @@ describe('a flag that a refusal has cleared', () => {
   test('is forgotten with the credentials: new ones were never verified', async (t) => {
     const { world } = await scriptedWorld(t);
     const trader = await world.makeTrader({}, REFUSED);
-    const key = await world.request<SealingKey>({ method: 'GET', url: '/auth/public-key' });
-    const sealed = await sealCredentials(key.body, {
-      userId: trader.user.id,
-      accountId: trader.account.id,
-      credentials: { api_key: 'another' },
-    });
-    const put = await world.as(trader, 'PUT', urlOf(trader, '/credentials'), { sealed });
-    assert.equal(put.status, 200);
+    await putOthers(world, trader);
     assert.deepEqual(await flagsOf(world, trader), [false, false]);
+  });
+});
+
+describe('new credentials that were not verified yet', () => {
+  test('hold back an exit that is under way, and not only those to come: it goes out once they are verified', async (t) => {
+    const { broker, waits, world, trader } = await scriptedWorld(t, {
+      env: { RESPONSE_WAIT_SECONDS: '0.2' },
+    });
+    await world.send(trader, { action: 'long_entry' });
+    for (const call of ['open', 'positions', 'position'] as const)
+      broker.script(call, () => Promise.reject(new BrokerUnavailable('it is away')));
+    const { body } = await world.send(trader, { action: 'close_long' });
+
+    await putOthers(world, trader);
+    broker.forgetScripts();
+    // A page may ask with them: whose they are is shown by what it says.
+    assert.equal((await world.as(trader, 'GET', urlOf(trader, '/positions'))).status, 200);
+    // It goes on trying: in each round it reconnects three times.
+    const before = waits.length;
+    await world.eventually(
+      async () => waits.length,
+      (tries) => tries >= before + 6 || broker.trades().length > 1,
+    );
+    assert.deepEqual(broker.trades(), ['buy 1']);
+
+    assert.equal((await verify(world, trader)).status, 200);
+    const { status } = await world.eventually(
+      () => world.order(trader, body.order_id),
+      (order) => order.status === 'filled',
+    );
+    assert.deepEqual([status, broker.trades()], ['filled', ['buy 1', 'sell 1']]);
   });
 });
 

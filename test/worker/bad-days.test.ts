@@ -441,6 +441,7 @@ describe('A close on a bad day', () => {
       userId: USER,
       brokerName: 'paper',
       environment: 'live',
+      credentialsVerified: true,
       sealedCredentials: null,
       paper: null,
       connectionVersion: 1,

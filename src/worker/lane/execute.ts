@@ -100,7 +100,7 @@ export async function executeOrder(
   for (;;)
     try {
       return await onErrand(errand, () =>
-        deps.connections.use({ ...order, version }, trade, { mayTryRefused: isExit(order) }),
+        deps.connections.use({ ...order, version }, trade, { mayTryRefused: isExit(order), isTrading: true }),
       );
     } catch (fault) {
       if (fault instanceof Replaced) continue;

@@ -52,17 +52,27 @@ export interface BrokerAccess {
 
 /** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
 type Target = Pick<Order, 'accountId' | 'simulation'> & { readonly version?: number | null };
-type Wanted = Target & Pick<UseOptions, 'mayTryRefused'>;
+type Wanted = Target & Pick<UseOptions, 'mayTryRefused' | 'isTrading'>;
 
 interface UseOptions {
   /** How often it reconnects where the broker is unavailable; 3 times, where nothing is said. */
   readonly retries?: number;
   /** An exit, a close or a flatten: credentials that were refused before are presented all the same, once. */
   readonly mayTryRefused?: boolean;
+  /** An order: nothing is traded by credentials that were never verified, which may be of another account at the broker. */
+  readonly isTrading?: boolean;
+}
+
+class NeverVerified extends BrokerUnavailable {
+  constructor() {
+    super('new credentials were entered, and were not verified yet');
+  }
 }
 
 interface Connection extends Presented {
   readonly line: Line;
+  /** Its credentials were verified, whether or not they were refused since. */
+  isProven: boolean;
   users: number;
   isReplaced: boolean;
 }
@@ -96,26 +106,34 @@ export function createConnections(access: BrokerAccess): Connections {
   async function connect(target: Wanted): Promise<Connection> {
     const key = keyOf(target);
     const known = open.get(key);
-    if (known && known.version === target.version) return known;
+    if (known && known.version === target.version && mayUse(target, known)) return known;
     // Lanes of one account may ask at once: one connection serves them all.
     const underWay = opening.get(key) ?? openCurrent(target).finally(() => opening.delete(key));
     opening.set(key, underWay);
     const opened = await underWay.catch((fault: unknown) => {
       // Begun by one who may not present them.
       if (target.mayTryRefused && fault instanceof RefusedBefore) return connect(target);
+      if (!target.isTrading && fault instanceof NeverVerified) return connect(target);
       // Begun by one who has read enough: who trades does not wait for that.
       if (fault instanceof ReadsLimited && !currentReader()) return connect(target);
       throw fault;
     });
     // Begun before the account was changed: not for who has read it since.
-    return typeof target.version === 'number' && opened.version < target.version ? connect(target) : opened;
+    if (typeof target.version === 'number' && opened.version < target.version) return connect(target);
+    if (!mayUse(target, opened)) throw new NeverVerified();
+    return opened;
   }
 
   async function openCurrent(target: Wanted): Promise<Connection> {
     const key = keyOf(target);
     const account = await existing(target.accountId);
+    const isProven = wereVerified(account);
+    if (!mayUse(target, { isProven })) throw new NeverVerified();
     const known = open.get(key);
-    if (known?.version === account.connectionVersion) return known;
+    if (known?.version === account.connectionVersion) {
+      known.isProven = isProven;
+      return known;
+    }
     const words = target.simulation ? undefined : refusalOf(account.id, account.connectionVersion);
     if (words !== undefined && !target.mayTryRefused) throw new RefusedBefore(words);
     return replace(key, await openAccount(account, target));
@@ -125,6 +143,12 @@ export function createConnections(access: BrokerAccess): Connections {
     version,
     isTrusted: credentialsVerified && refusalOf(id, version) === undefined,
   });
+
+  const wereVerified = ({ credentialsVerified, credentialsRefused }: Account) =>
+    credentialsVerified || credentialsRefused;
+
+  const mayUse = ({ simulation, isTrading }: Wanted, { isProven }: Pick<Connection, 'isProven'>) =>
+    simulation || !isTrading || isProven;
 
   async function existing(id: AccountId): Promise<Account> {
     const account = await findAccount(id);
@@ -158,7 +182,7 @@ export function createConnections(access: BrokerAccess): Connections {
       gate.close(fault.retryAfterMs, fault.scope);
       throw new BrokerBusy(fault.message, gate.busyMs(), fault.scope);
     });
-    return { ...presented, line, users: 0, isReplaced: false };
+    return { ...presented, line, isProven: wereVerified(account), users: 0, isReplaced: false };
   }
 
   const openSimulation = async (account: Account): Promise<Line> => {
@@ -298,8 +322,8 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   return {
-    use(target, task, { retries = RETRIES, mayTryRefused = false } = {}) {
-      const run = () => again(retries, () => attempt({ ...target, mayTryRefused }, task));
+    use(target, task, { retries = RETRIES, ...options } = {}) {
+      const run = () => again(retries, () => attempt({ ...target, ...options }, task));
       return target.simulation ? run() : patiently(target.accountId, run);
     },
     verify: (accountId) => patiently(accountId, () => again(RETRIES, () => verifyAnew(accountId))),
