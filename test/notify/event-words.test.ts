@@ -33,6 +33,7 @@ const order = (fields: Partial<Order>): Order =>
     accountId: 'an-account' as AccountId,
     symbol: 'BTCUSDT',
     action: 'sell',
+    intent: { operation: 'PLACE_ENTRY_ORDER', side: 'sell' },
     quantity: decimal('0.05'),
     simulation: false,
     status: 'filled',
@@ -166,6 +167,22 @@ describe('An order is told of in one sentence', () => {
       /^Close long 0\.05 BTCUSDT on Paper/,
     );
   });
+});
+
+test('an exit that failed is named in every burst; one of a rehearsal, or that had nothing to close, need not be', () => {
+  const isNamed = (fields: Partial<Order>) =>
+    orderEvents(order({ status: 'rejected', ...fields }), 'Paper', {
+      ...{ before: null, isDeadLetter: false, at: AT },
+    }).map(({ kind, mustBeNamed = false }) => `${kind}: ${mustBeNamed}`);
+  const exit = { action: 'close', intent: { operation: 'CLOSE_POSITION', direction: null } } as const;
+  assert.deepEqual(isNamed(exit), ['order_failed: true']);
+  assert.deepEqual(isNamed({ ...exit, simulation: true }), ['order_failed: false']);
+  assert.deepEqual(isNamed({ ...exit, error: { code: 'no_position', message: 'Nothing is held.' } }), [
+    'order_failed: false',
+  ]);
+  assert.deepEqual(isNamed({}), ['order_failed: false'], 'an entry');
+  const close = { ...leg('buy', '2', null), leg: 'exit', status: 'rejected', sentAt: AT } as Leg;
+  assert.deepEqual(isNamed({ legs: [close] }), ['order_failed: true'], 'a reversal that did not close');
 });
 
 describe('Besides orders', () => {

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { findEvents } from '../../src/app/notifications/find-events.ts';
 import { summarise } from '../../src/app/notifications/summarise.ts';
+import { tell } from '../../src/app/notifications/tell.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { MOST_DESTINATIONS } from '../../src/domain/told/notification.ts';
+import { type Event, type EventKind, MOST_DESTINATIONS } from '../../src/domain/told/notification.ts';
 import { settableClock } from '../world.ts';
 import { openDesk } from './desk.ts';
 
@@ -424,6 +425,52 @@ describe('A destination', () => {
     assert.match(sent[5]?.message.text ?? '', / And 6 more of this kind within the same minute\.$/);
   });
 
+  test('gets each that somebody has to look after, however many come, and what says something else is counted apart', async (t) => {
+    const clock = settableClock();
+    const { world, deps, add, until, settled, sent } = await openDesk(t, { clock });
+    const trader = await world.makeTrader();
+    await add(trader);
+    const at = timestamp(clock.now());
+    const about = { at, userId: trader.user.id, accountId: null, path: '/', data: {} } as const;
+    const of = (kind: EventKind, title: string, count: number, more: Partial<Event> = {}) =>
+      Array.from(
+        { length: count },
+        (_, place): Event => ({
+          ...about,
+          ...more,
+          ...{ kind, title, text: `${title} ${place + 1}.` },
+        }),
+      );
+    const told = [
+      ...of('unprotected', 'A position has no stop', 6),
+      ...of('unprotected', 'The position is protected again', 5),
+      ...of('order_failed', 'Order failed', 6),
+      ...of('order_failed', 'Order failed (simulated)', 3),
+      ...of('order_failed', 'Order rejected', 2, { mustBeNamed: true }),
+    ];
+    // In two rounds of one minute.
+    for (const part of [told.slice(0, 10), told.slice(10)])
+      await deps.db.commit(
+        await tell(
+          deps,
+          part.map((event) => ({ event, begunAt: at })),
+        ),
+      );
+    await until(() => sent.length >= 18);
+    await settled();
+    const texts = () => sent.map(({ message }) => message.text);
+    for (const { kind, text, mustBeNamed } of told)
+      if (kind === 'unprotected' || mustBeNamed) assert.ok(texts().includes(text), text);
+    assert.equal(sent.length, 18);
+    clock.advance(60_000);
+    await until(() => sent.length >= 20);
+    await settled();
+    assert.deepEqual(texts().slice(18).toSorted(), [
+      'Order failed (simulated) 3. And 2 more of this kind within the same minute.',
+      'Order failed 6.',
+    ]);
+  });
+
   test('that died and was resumed within a minute of a burst holds up nobody, and is told of what came after', async (t) => {
     const clock = settableClock();
     const { world, add, until, settled, sent, answer, read } = await openDesk(t, {
@@ -470,7 +517,6 @@ describe('A destination', () => {
     answer(() => ({ outcome: 'again', error: 'It is away.' }));
     const trader = await world.makeTrader();
     const { id } = await add(trader);
-    const { tell } = await import('../../src/app/notifications/tell.ts');
     const event = {
       kind: 'fill',
       userId: trader.user.id,

@@ -1,5 +1,5 @@
-// Which messages come of events: for each destination that wants it one, and of a burst one for all that are too many. The
-// statements belong into the unit that marks the events as told.
+// Which messages come of events: for each destination that wants it one, and of a burst one for all that are too
+// many and say the same. The statements belong into the unit that marks the events as told.
 
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { foldDelivery, insertDelivery, noteDropped, waitingAt } from '../../data/notifications/deliveries.ts';
@@ -9,6 +9,7 @@ import {
   type Event,
   endOfMinute,
   foldOf,
+  isFoldable,
   MOST_IN_A_MINUTE,
   type Several,
   toldAt,
@@ -58,17 +59,17 @@ export async function tell(
       const event = told.userId === destination.userId ? toldAt(destination, told, begunAt) : null;
       if (!event) continue;
       const soFar = alone.get(event.kind) ?? 0;
-      if (soFar >= MOST_IN_A_MINUTE) {
-        folds.set(event.kind, { last: event, count: (folds.get(event.kind)?.count ?? 0) + 1 });
+      if (soFar >= MOST_IN_A_MINUTE && isFoldable(event)) {
+        const fold = foldOf(event, now);
+        folds.set(fold, { last: event, count: (folds.get(fold)?.count ?? 0) + 1 });
         continue;
       }
       alone.set(event.kind, soFar + 1);
       if (room-- > 0) unit.push(insertDelivery(delivery(event, now)));
       else dropped++;
     }
-    for (const { last, count } of folds.values())
-      if (room-- > 0)
-        unit.push(...foldDelivery(delivery(last, endOfMinute(now)), foldOf(last.kind, now), count));
+    for (const [fold, { last, count }] of folds)
+      if (room-- > 0) unit.push(...foldDelivery(delivery(last, endOfMinute(now)), fold, count));
       else dropped += count;
     if (dropped > 0) unit.push(noteDropped(destination.id, dropped));
     return unit;

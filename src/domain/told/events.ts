@@ -5,6 +5,7 @@ import { DENIALS } from '../denials.ts';
 import type { AccountId, Timestamp, UserId } from '../ids.ts';
 import { isHalfDone } from '../orders/half-done.ts';
 import { type Action, hasEnded, type Leg, type Order, type OrderStatus, openLeg } from '../orders/order.ts';
+import { isExit } from '../orders/patience.ts';
 import { fillOf } from '../orders/result.ts';
 import { sizeSaid } from '../orders/sizing.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
@@ -39,6 +40,7 @@ export function orderEvents(
     text,
     path: `/orders/${order.id}`,
     data: orderData(order),
+    ...(kind === 'order_failed' && mayLeaveHeld(order) && { mustBeNamed: true }),
   });
   const what = `${whyClosed(order)}${asked(order)} on ${oneLine(account)}`;
   const reason = reasonOf(order);
@@ -146,6 +148,12 @@ function reasonOf(order: Order): string {
     order.settledBy === 'user' && order.status === 'cancelled' ? ' You said that it was not filled.' : '';
   return `${why}${said}${half}`;
 }
+
+/** What it was to close may still be held. */
+const mayLeaveHeld = (order: Order): boolean =>
+  !order.simulation &&
+  order.error?.code !== 'no_position' &&
+  (isExit(order) || order.legs.some(({ leg, status }) => leg === 'exit' && status !== 'filled'));
 
 const FAILED = {
   cancelled: 'was cancelled',

@@ -62,6 +62,7 @@ function asOne({ members, name, ...told }: GroupTold, { events: wanted }: Filter
   const first = members.find(({ order }) => order)?.order;
   const title = `Signal to ${name === null ? 'a group' : oneLine(name, 60)}: ${counts(members)}`;
   return {
+    ...(members.some(({ events }) => events.some(({ mustBeNamed }) => mustBeNamed)) && { mustBeNamed: true }),
     kind,
     at: told.at,
     userId: told.userId,

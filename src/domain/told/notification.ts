@@ -43,6 +43,8 @@ export interface Event {
   readonly path: string;
   /** For programs; what is in it has a name in the API too. */
   readonly data: Readonly<Record<string, unknown>>;
+  /** Behind another one's words nobody would look after it, and it is about real money: it is never folded. */
+  readonly mustBeNamed?: boolean;
 }
 
 /** What is about several accounts, as one event for each destination. */
@@ -83,14 +85,24 @@ export function toldAt(filter: Filter, told: Event | Several, begunAt: Timestamp
 
 // Bursts
 
-/** Of one kind, to one destination, within a minute; the others of that minute become one message. */
+/** Of these each is another position or order that somebody has to look at: whatever a burst holds, each is told by itself. */
+const NEVER_FOLDED: ReadonlySet<EventKind> = new Set([
+  'order_unknown',
+  'dead_letter',
+  'unprotected',
+  'protection_failed',
+]);
+export const isFoldable = ({ kind, mustBeNamed = false }: Event): boolean =>
+  !mustBeNamed && !NEVER_FOLDED.has(kind);
+
+/** Of one kind, to one destination, within a minute; of the others of that minute those with one title become one message. */
 export const MOST_IN_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
 
 export const endOfMinute = (now: number): number => now - (now % MINUTE_MS) + MINUTE_MS;
 
-/** All of one minute have one; unique per destination. */
-export const foldOf = (kind: EventKind, now: number): string => `${kind}:${endOfMinute(now)}`;
+/** All of one minute that say the same have one; unique per destination. The title tells what was simulated from what was not. */
+export const foldOf = ({ kind, title }: Event, now: number): string => `${kind}:${endOfMinute(now)}:${title}`;
 
 export const foldedText = (last: string, folded: number): string =>
   folded <= 1 ? last : `${last} And ${folded - 1} more of this kind within the same minute.`;
