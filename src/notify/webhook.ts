@@ -37,7 +37,7 @@ export async function sendWebhook(
 
 /**
  * 410 is how a receiver says that it wants no more. Whatever else it answers may pass: behind a 404 or a 401 may be a server
- * that is just being changed, and it has a day for that.
+ * that is just being changed, and it has a day for that. What says that the body is wrong may be about this message alone.
  */
 function judged({ status, retryAfterMs }: Answered): Attempt {
   if (status >= 200 && status < 300) return { outcome: 'delivered' };
@@ -46,5 +46,13 @@ function judged({ status, retryAfterMs }: Answered): Attempt {
     status >= 300 && status < 400
       ? `It answered ${status}: redirects are not followed. Give the address that it leads to.`
       : `It answered ${status}.`;
-  return { outcome: 'again', error, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
+  return {
+    outcome: 'again',
+    error,
+    ...(retryAfterMs !== null && { retryAfterMs }),
+    ...(OF_THE_BODY.has(status) && { isRefusal: true }),
+  };
 }
+
+/** Bad Request, Content Too Large, Unprocessable Content. */
+const OF_THE_BODY: ReadonlySet<number> = new Set([400, 413, 422]);

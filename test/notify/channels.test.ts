@@ -82,6 +82,15 @@ describe('A webhook', () => {
     assert.equal('retryAfterMs' in busy.attempt && busy.attempt.retryAfterMs, 120_000);
   });
 
+  test('that finds the body wrong may mean this message alone', async (t) => {
+    const isRefusal = async (status: number) => {
+      const { attempt } = await send(t, answers(status));
+      return attempt.outcome === 'again' && attempt.isRefusal === true;
+    };
+    for (const status of [400, 413, 422]) assert.equal(await isRefusal(status), true, String(status));
+    for (const status of [401, 404, 429, 500]) assert.equal(await isRefusal(status), false, String(status));
+  });
+
   test('nothing of what its server answers is shown', async (t) => {
     const { attempt } = await send(t, answers(500, 'AWS_SECRET=1'));
     assert.deepEqual(attempt, { outcome: 'again', error: 'It answered 500.' });

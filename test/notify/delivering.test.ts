@@ -151,6 +151,41 @@ test('a message that a chat refuses is said of the destination; those behind it 
   }
 });
 
+test('a message that a webhook refuses three times is given up: those behind it wait for it no longer', async (t) => {
+  const clock = settableClock();
+  const { world, add, until, settled, sent, answer, read } = await openDesk(t, { clock });
+  const isFirst = (text: string) => / 1 BTCUSDT /.test(text);
+  answer(({ text }) =>
+    isFirst(text)
+      ? { outcome: 'again', error: 'It answered 422.', isRefusal: true }
+      : { outcome: 'delivered' },
+  );
+  const trader = await world.makeTrader();
+  const { id } = await add(trader, { events: ['fill'] });
+  for (const quantity of [1, 2]) await world.send(trader, { quantity });
+  for (let tries = 1; tries <= 3; tries++) {
+    await until(() => sent.length >= tries);
+    await settled();
+    clock.advance(15_000);
+  }
+  await until(() => sent.length === 4);
+  assert.deepEqual(
+    sent.map(({ message }) => isFirst(message.text)),
+    [true, true, true, false],
+  );
+  await settled();
+  assert.equal((await read(trader, id)).state, 'working');
+  const { body } = await world.as<{ items: { outcome: string; last_error: string | null }[] }>(
+    trader,
+    'GET',
+    `/settings/notifications/${id}/deliveries`,
+  );
+  assert.deepEqual(
+    body.items.map(({ outcome }) => outcome),
+    ['delivered', 'given_up'],
+  );
+});
+
 test('what is sent and what cannot be is counted by its channel, tests too', async (t) => {
   const { world, add, round, answer } = await openDesk(t);
   const trader = await world.makeTrader();

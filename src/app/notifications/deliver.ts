@@ -33,6 +33,7 @@ import {
   foldedText,
   isHopeless,
   type Message,
+  outcomeOf,
   pauseMs,
 } from '../../domain/told/notification.ts';
 import type { Address, Channels } from '../../notify/channel.ts';
@@ -106,7 +107,7 @@ async function deliverTo(deps: DeliverDeps, destination: Destination): Promise<v
   for (let sent = 0; sent < MOST_IN_A_ROW; sent++) {
     const delivery = await nextDelivery(db, id, timestamp(clock.now()));
     if (!delivery || (await db.commit([noteAttempt(delivery.id)])) !== null) break;
-    const attempt = await send(deps, destination, messageOf(delivery));
+    const attempt = outcomeOf(await send(deps, destination, messageOf(delivery)), delivery.attempts + 1);
     await db.commit(after(health, delivery, attempt, clock.now()));
     if (attempt.outcome === 'delivered') health = { id, failures: 0, failingSince: null };
     // It has its pause now; and who is dead needs none.

@@ -109,11 +109,25 @@ export const foldedText = (last: string, folded: number): string =>
 
 // Attempts
 
-/** What became of an attempt. `again`: it may go well later. `unfit`: this message is refused, and others need not be. `gone`: nothing sent there will ever arrive. */
+/** What became of an attempt. `again`: it may go well later; `isRefusal`: unless it is this message that is refused. `unfit`: this message is refused, and others need not be. `gone`: nothing sent there will ever arrive. */
 export type Attempt =
   | { readonly outcome: 'delivered' }
-  | { readonly outcome: 'again'; readonly error: string; readonly retryAfterMs?: number }
+  | {
+      readonly outcome: 'again';
+      readonly error: string;
+      readonly retryAfterMs?: number;
+      readonly isRefusal?: boolean;
+    }
   | { readonly outcome: 'unfit' | 'gone'; readonly error: string };
+
+/** A receiver that is being changed may refuse everything for a moment. What it refuses so often holds up no other message. */
+const MOST_REFUSALS = 3;
+
+/** `attempts`: of this message, with this one. */
+export const outcomeOf = (attempt: Attempt, attempts: number): Attempt =>
+  attempt.outcome === 'again' && attempt.isRefusal && attempts >= MOST_REFUSALS
+    ? { outcome: 'unfit', error: attempt.error }
+    : attempt;
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 3_600_000;
