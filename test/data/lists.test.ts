@@ -40,11 +40,11 @@ import {
   countOrders,
   countSignals,
   newestEntries,
-  openChecks,
   signalMarks,
   signalsAround,
   standingAccounts,
 } from '../../src/data/orders/standing.ts';
+import { openChecks } from '../../src/data/orders/unresolved.ts';
 import { unsettledOrders } from '../../src/data/orders/unsettled.ts';
 import {
   type AccountId,

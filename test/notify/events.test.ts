@@ -8,6 +8,7 @@ import { tell } from '../../src/app/notifications/tell.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Event, type EventKind, MOST_DESTINATIONS } from '../../src/domain/told/notification.ts';
+import { leaveAsRestored } from '../orders/restored.ts';
 import { settableClock } from '../world.ts';
 import { openDesk } from './desk.ts';
 
@@ -386,6 +387,32 @@ describe('A destination', () => {
       await cancel(order);
       await isTold();
     });
+  });
+
+  test('that listens again after a restoration is told of an order that waited in the backup, and of its end', async (t) => {
+    const { world, add, until, settled, sent } = await openDesk(t);
+    await add(await world.makeTrader());
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+    const { id } = await add(trader);
+    const change = (paused: boolean) =>
+      world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused });
+    const { body } = await world.send(trader);
+    await settled();
+    await change(true);
+    await leaveAsRestored(world, body.order_id);
+    await change(false);
+    await until(() => sent.length > 0);
+    await settled();
+    assert.deepEqual(
+      sent.map(({ message }) => message.title),
+      ['Order unknown'],
+    );
+    assert.match(sent[0]?.message.text ?? '', /look for the client order ids/);
+    await world.db.commit([
+      sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${body.order_id}`,
+    ]);
+    await until(() => sent.length > 1);
+    assert.equal(sent[1]?.message.title, 'Order cancelled');
   });
 
   test('that was the only one is not told afterwards what became of an order while it was paused', async (t) => {

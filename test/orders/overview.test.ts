@@ -11,6 +11,7 @@ import type { Performance } from '../../src/domain/money/performance.ts';
 import { scriptedWorld } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 import { verified } from './fill-desk.ts';
+import { leaveAsRestored } from './restored.ts';
 
 async function overview(world: World, trader: Trader, query = ''): Promise<Overview> {
   const { status, body } = await world.as<Overview>(trader, 'GET', `/trading/overview${query}`);
@@ -282,6 +283,25 @@ describe('GET /trading/overview', () => {
     assert.equal(after.last_trouble?.kind, 'unknown_order');
     assert.equal(after.last_trouble?.order_id, body.order_id);
     assert.equal(after.since, after.last_trouble?.ended_at);
+  });
+
+  test('an order that waited in a restored backup is told: nobody asks about it, and its owner has to', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { name: 'Main', paper: { latency_ms: 0, fill: 'never' } });
+    const { body } = await world.send(trader, { quantity: 2 });
+    await leaveAsRestored(world, body.order_id);
+    const { in_order, todo, orders_today } = await overview(world, trader);
+    assert.deepEqual([in_order, todo.length, orders_today.unresolved], [false, 1, 1]);
+    const [only] = todo;
+    assert.deepEqual(
+      [only?.kind, only?.severity, only?.order_id, only?.attempts, only?.next_at],
+      ['unknown_order', 'risk', body.order_id, 0, null],
+    );
+    assert.equal(only?.title, 'Is 2 BTCUSDT traded or not? On Main nobody knows.');
+    assert.match(
+      only?.detail ?? '',
+      /look for the client order ids .* at the broker\. Nobody asks .* record on its story what became of it\.$/,
+    );
   });
 
   test('what was closed by the kill switch is not asked for again, until the account is resumed', async (t) => {

@@ -217,6 +217,7 @@ describe('the proofs', () => {
 describe('a thing to do', () => {
   test('has its one button', () => {
     assert.deepEqual(wayOn(todo('unknown_order')), { does: 'look', words: 'Look now' });
+    assert.equal(wayOn(todo('unknown_order', { next_at: null }))?.does, 'open_story');
     assert.deepEqual(wayOn(todo('failed_reversal'))?.does, 'open_story');
     assert.deepEqual(wayOn(todo('terms_not_accepted')), { does: 'accept_terms', words: 'Read and accept…' });
     assert.deepEqual(wayOn(todo('credentials_refused'))?.words, 'Enter new credentials');

@@ -2,8 +2,8 @@
 
 import { TRADABLE } from '../../broker/broker.ts';
 import type { Db } from '../../data/engine/db.ts';
-import { unknownOrders } from '../../data/orders/standing.ts';
 import { type StrategyState, strategiesOf } from '../../data/orders/strategies.ts';
+import { unknownOrders } from '../../data/orders/unresolved.ts';
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';

@@ -13,7 +13,6 @@ import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,
   countSignals,
-  openChecks,
   type StandingAccount,
   type StandingStrategy,
   signalMarks,
@@ -21,6 +20,7 @@ import {
   standingAccounts,
   standingStrategies,
 } from '../../data/orders/standing.ts';
+import { openChecks } from '../../data/orders/unresolved.ts';
 import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';

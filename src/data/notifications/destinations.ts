@@ -120,6 +120,15 @@ function beginToWatch(user: UserId): Statement[] {
           where user_id = ${user} and status in ('queued', 'executing') and`,
       sql`on conflict (order_id) do nothing`,
     ),
+    // Those that nobody will ever ask a broker about: they waited in a restored backup, and what became of them their owner has
+    // to say. Watched as they were before the restoration, so that he is told.
+    where(
+      sql`insert into notification_orders (order_id, user_id, version, status, dead_letter, since)
+          select o.order_id, o.user_id, o.version - 1, 'executing', ${false}, o.submitted_at from order_history o
+          where o.user_id = ${user} and o.status = 'unknown' and o.simulation = ${false} and not exists (
+            select 1 from fill_checks c where c.order_id = o.order_id and c.state <> 'done') and`,
+      sql`on conflict (order_id) do nothing`,
+    ),
   ];
 }
 

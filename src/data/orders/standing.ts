@@ -2,12 +2,11 @@
 
 import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
-import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { AccountId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { CountedAlike } from '../../domain/money/day.ts';
-import type { Order, OrderStatus, Source } from '../../domain/orders/order.ts';
+import type { OrderStatus, Source } from '../../domain/orders/order.ts';
 import type { Scale, Stance, StanceSide } from '../../domain/signals/strategy.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
-import { ordersByIds } from './orders.ts';
 import { toScale } from './strategies.ts';
 
 export interface StandingAccount {
@@ -119,59 +118,6 @@ export async function countOrders(
     status: row.status,
     ofDay: row.of_day,
     seen: row.seen,
-  }));
-}
-
-export interface OpenCheck {
-  readonly orderId: OrderId;
-  readonly isDeadLetter: boolean;
-  readonly attempts: number;
-  readonly nextAt: Timestamp;
-  readonly lastError: string | null;
-}
-
-/** One account has few: nothing is sent on an instrument while one of its orders is unknown. */
-const MOST_UNKNOWN = 50;
-
-/** Of one book, those of which nobody knows whether they were filled. */
-export async function unknownOrders(
-  db: Reads,
-  user: UserId,
-  { accountId, simulation }: { readonly accountId: AccountId; readonly simulation: boolean },
-): Promise<Order[]> {
-  const rows = await db.all<{ order_id: OrderId }>(
-    sql`select order_id from order_history where user_id = ${user} and status = 'unknown'
-          and trading_account_id = ${accountId} and simulation = ${simulation}
-        order by submitted_at limit ${MOST_UNKNOWN}`,
-  );
-  return ordersByIds(
-    db,
-    rows.map(({ order_id }) => order_id),
-  );
-}
-
-/** Of real orders whose end nobody knows: those that are `unknown`, and those that were given up. The oldest first. */
-export async function openChecks(db: Reads, user: UserId, limit: number): Promise<OpenCheck[]> {
-  const rows = await db.all<{
-    order_id: OrderId;
-    state: string;
-    attempts: number;
-    next_at: Timestamp;
-    last_error: string | null;
-  }>(
-    sql`select c.order_id, c.state, c.attempts, c.next_at, c.last_error
-        from fill_checks c join order_history o on o.order_id = c.order_id
-        where c.user_id = ${user} and c.state <> 'done' and o.simulation = ${false}
-          and (c.state = 'dead_letter' or o.status = 'unknown')
-        order by c.order_id limit ${limit}`,
-  );
-  return rows.map((row) => ({
-    orderId: row.order_id,
-    isDeadLetter: row.state === 'dead_letter',
-    // One that is under way is not yet made.
-    attempts: row.state === 'running' ? row.attempts - 1 : row.attempts,
-    nextAt: row.next_at,
-    lastError: row.last_error,
   }));
 }
 

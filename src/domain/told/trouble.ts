@@ -123,16 +123,24 @@ const times = (count: number): string => (count === 1 ? 'once' : `${count} times
 export function unknownOrder(order: Order, account: TroubledAccount, following: Following): Trouble {
   const { title: broker } = BROKERS[account.brokerName];
   const { attempts, mostAttempts, nextAt } = following;
+  const about = { kind: 'unknown_order', ...aboutOrder(order) } as const;
+  const tries = { attempts, most_attempts: mostAttempts, next_at: nextAt };
+  // It has no leg: it waited in a restored backup, and says itself what to look for.
+  if (nextAt === null)
+    return trouble({
+      ...about,
+      ...tries,
+      title: `Is ${asked(order)} or not? On ${account.name} nobody knows.`,
+      detail:
+        `${order.error?.message ?? ''} Nobody asks ${broker} about it by itself: check there, and record on its story what became of it.`.trim(),
+    });
   return trouble({
-    kind: 'unknown_order',
-    ...aboutOrder(order),
+    ...about,
+    ...tries,
     title: `Is ${asked(order)} or not? On ${account.name} the answer was lost.`,
     detail:
       `${closedBefore(order)}The answer of ${broker} to ${sent(order)} was lost. The order is not sent again. ` +
       `${broker} is asked what became of it: ${attempts} of ${mostAttempts} tries made.`,
-    attempts,
-    most_attempts: mostAttempts,
-    next_at: nextAt,
   });
 }
 

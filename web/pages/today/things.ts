@@ -26,8 +26,11 @@ export function wayOn(todo: Todo): Way | null {
       return { does: 'resume', words: 'Watch and keep it again' };
     case 'protection_unwatched':
       return { does: 'open_account', words: 'Enter new credentials' };
-    case 'dead_letter':
     case 'unknown_order':
+      // Nobody asks, since there is nothing at the broker to look for by itself: its owner says what became of it.
+      if (todo.next_at === null) return { does: 'open_story', words: 'Open its story' };
+      return { does: 'look', words: 'Look now' };
+    case 'dead_letter':
       return { does: 'look', words: 'Look now' };
     case 'failed_reversal':
       return { does: 'open_story', words: 'Open its story' };
