@@ -392,6 +392,50 @@ describe('GET /trading/overview', () => {
     assert.match(excess?.detail ?? '', /holds 1 BTCUSDT more than its strategy\. Aligning sells 1/);
   });
 
+  test('what protection has closed is no drift: what is held beside it is too much, and aligning opens again', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { name: 'Main' });
+    await world.send(trader, step(0, 2));
+    const drifted = async (fields: { stopped: string; held: string; size?: string | null }) => {
+      const { stopped, held, size = '2' } = fields;
+      await world.db.commit([
+        sql`update strategy_positions set stopped = ${stopped}, held = ${held}, size = ${size},
+              drift_since = ${timestamp(world.clock.now())} where trading_account_id = ${trader.account.id}`,
+      ]);
+      const [only, ...others] = (await overview(world, trader)).todo;
+      assert.deepEqual(others, []);
+      return only;
+    };
+    // The stop has closed all, and one was bought by hand since.
+    const excess = await drifted({ stopped: '2!', held: '1' });
+    assert.deepEqual([excess?.kind, excess?.severity], ['drift_excess', 'risk']);
+    assert.equal(
+      excess?.title,
+      'BTCUSDT: the strategy is long 2, protection has closed all of that, and Main holds long 1.',
+    );
+    assert.equal(
+      excess?.detail,
+      'The account holds 1 BTCUSDT more than protection has left of its strategy’s position. ' +
+        'To end the difference, an order of your own sells 1. Aligning buys 1 at market: it opens again what protection closed.',
+    );
+    assert.deepEqual([excess?.strategy_position, excess?.broker_position], [2, 1]);
+    const missing = await drifted({ stopped: '1', held: '0' });
+    assert.deepEqual([missing?.kind, missing?.severity], ['drift_missing', 'act']);
+    assert.match(
+      missing?.detail ?? '',
+      /^1 BTCUSDT that the strategy counts on is missing\. .* buys 1\. Aligning buys 2 at market: it opens again/,
+    );
+    const same = await drifted({ stopped: '2!', held: '2' });
+    assert.match(same?.detail ?? '', /Aligning trades nothing/);
+    // A strategy that never says its size counts on nothing either.
+    const sizeless = await drifted({ stopped: '2!', held: '1', size: null });
+    assert.match(sizeless?.title ?? '', /the strategy is long, protection has closed all of that, and/);
+    assert.match(sizeless?.detail ?? '', /sells 1\.$/);
+    // Nobody has to open anything for it: it is said also while the account is halted.
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, {});
+    assert.equal((await drifted({ stopped: '2!', held: '1' }))?.kind, 'drift_excess');
+  });
+
   test('a rehearsal is no trouble', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();

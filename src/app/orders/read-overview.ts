@@ -24,15 +24,14 @@ import { openChecks } from '../../data/orders/unresolved.ts';
 import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
-import { positionOf, scaledPosition } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+import { driftTrouble } from '../../domain/told/drift-trouble.ts';
 import { protectionTrouble } from '../../domain/told/protection-trouble.ts';
 import {
   credentialsState,
   credentialsTrouble,
   deadDestination,
   deadLetter,
-  drift,
   failedReversal,
   silence,
   type Trouble,
@@ -279,13 +278,12 @@ async function protectionTroubles(db: Db, user: UserId, { accounts, now }: Stand
 
 function driftTroubles({ accounts, strategies }: Standing): Trouble[] {
   const byId = new Map(accounts.map((account) => [account.id, account]));
-  return strategies.flatMap(({ accountId, symbol, stance, scale, driftSince, held }) => {
+  return strategies.flatMap(({ accountId, driftSince, ...strategy }) => {
     const account = byId.get(accountId);
-    const said = positionOf(stance);
-    if (!account || driftSince === null || said === null) return [];
-    const found = drift(account, { symbol, since: driftSince, strategy: scaledPosition(said, scale), held });
+    if (!account || driftSince === null) return [];
+    const found = driftTrouble(account, { ...strategy, since: driftSince });
     // Halted is its owner's own wish: nobody is asked to buy again what was closed by it.
-    return account.halted && found.kind === 'drift_missing' ? [] : found;
+    return found === null || (account.halted && found.kind === 'drift_missing') ? [] : found;
   });
 }
 

@@ -5,9 +5,9 @@ import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { CountedAlike } from '../../domain/money/day.ts';
 import type { OrderStatus, Source } from '../../domain/orders/order.ts';
-import type { Scale, Stance, StanceSide } from '../../domain/signals/strategy.ts';
+import type { Scale, Stance, StanceSide, Stopped } from '../../domain/signals/strategy.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
-import { toScale } from './strategies.ts';
+import { toScale, toStopped } from './strategies.ts';
 
 export interface StandingAccount {
   readonly id: AccountId;
@@ -128,6 +128,8 @@ export interface StandingStrategy {
   readonly symbol: string;
   readonly stance: Stance;
   readonly scale: Scale;
+  /** null: protection has closed nothing since. */
+  readonly stopped: Stopped | null;
   readonly driftSince: Timestamp | null;
   readonly held: Decimal | null;
 }
@@ -147,8 +149,9 @@ export async function standingStrategies(
     held: string | null;
     factor: string | null;
     step: string | null;
+    stopped: string | null;
   }>(
-    sql`select p.trading_account_id, p.symbol, p.side, p.size, p.drift_since, p.held, p.factor, p.step
+    sql`select p.trading_account_id, p.symbol, p.side, p.size, p.drift_since, p.held, p.factor, p.step, p.stopped
         from trading_accounts a join strategy_positions p on p.trading_account_id = a.id
         where a.user_id = ${user} and a.deleted_at is null and p.simulation = ${false} and p.side is not null
         order by p.trading_account_id, p.symbol limit ${limit}`,
@@ -158,6 +161,7 @@ export async function standingStrategies(
     symbol: row.symbol,
     stance: { side: row.side, size: decimalOrNull(row.size) },
     scale: toScale(row),
+    stopped: toStopped(row),
     driftSince: row.drift_since,
     held: decimalOrNull(row.held),
   }));

@@ -195,7 +195,7 @@ const toState = (row: StrategyRow): StrategyState => ({
   driftSince: row.drift_since,
   held: decimalOrNull(row.held),
   owed: row.compare_at === null ? null : { at: row.compare_at, gap: Boolean(row.owes_gap) },
-  stopped: row.stopped === null ? null : toStopped(row.stopped),
+  stopped: toStopped(row),
   scale: toScale(row),
 });
 
@@ -208,8 +208,9 @@ const toStance = (side: StanceSide | null, size: string | null): Stance | null =
   side === null ? null : { side, size: decimalOrNull(size) };
 
 /** In turn, each with a "!" where nothing was left. */
-const toStopped = (text: string): Stopped => {
-  const parts = text.split(' ');
+export const toStopped = ({ stopped }: Pick<StrategyRow, 'stopped'>): Stopped | null => {
+  if (stopped === null) return null;
+  const parts = stopped.split(' ');
   return {
     quantity: parts.reduce<Decimal>((sum, part) => add(sum, decimal(part.replace('!', ''))), ZERO),
     isAll: parts.at(-1)?.endsWith('!') ?? false,

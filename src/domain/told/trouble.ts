@@ -2,16 +2,7 @@
 // money that is, or may be, where neither the user nor the strategy knows; amber for what somebody has to do.
 
 import { BROKERS, type BrokerName } from '../brokers.ts';
-import {
-  absolute,
-  compare,
-  type Decimal,
-  sign,
-  subtract,
-  toNumber,
-  toNumberOrNull,
-  ZERO,
-} from '../decimal.ts';
+import { ZERO } from '../decimal.ts';
 import type { AccountId, OrderId, Timestamp } from '../ids.ts';
 import { isHalfDone } from '../orders/half-done.ts';
 import { type Leg, mainLeg, type Order } from '../orders/order.ts';
@@ -199,68 +190,6 @@ const closedBefore = (order: Order): string =>
     .join('');
 
 const at = ({ fillPrice }: Leg): string => (fillPrice === null ? '' : ` at ${fillPrice}`);
-
-// Positions
-
-/** `held`: what the account held when both were last compared; null: it was not noted. */
-export function drift(
-  account: TroubledAccount,
-  found: {
-    readonly symbol: string;
-    readonly since: Timestamp;
-    readonly strategy: Decimal;
-    readonly held: Decimal | null;
-  },
-): Trouble {
-  const { symbol, since, strategy, held } = found;
-  const about = {
-    since,
-    trading_account_id: account.id,
-    symbol,
-    strategy_position: toNumber(strategy),
-    broker_position: toNumberOrNull(held),
-  };
-  if (held === null)
-    return trouble({
-      ...about,
-      kind: 'drift_excess',
-      title: `${symbol}: the strategy is ${stance(strategy)}, and ${account.name} holds something else.`,
-      detail: 'Look at the position, and align it or the strategy.',
-    });
-  const title = `${symbol}: the strategy is ${stance(strategy)}, ${account.name} holds ${held === ZERO ? 'nothing' : stance(held)}.`;
-  const apart = absolute(subtract(strategy, held));
-  if (isMissing(strategy, held))
-    return trouble({
-      ...about,
-      kind: 'drift_missing',
-      title,
-      detail: `${apart} ${symbol} that the strategy counts on ${isOne(apart) ? 'is' : 'are'} missing. Aligning ${orderFor(strategy, held)} at market.`,
-    });
-  const isAgainst = sign(strategy) * sign(held) < 0;
-  return trouble({
-    ...about,
-    kind: 'drift_excess',
-    title,
-    detail: isAgainst
-      ? `The account holds the opposite of its strategy. Aligning ${orderFor(strategy, held)} at market.`
-      : `The account holds ${apart} ${symbol} more than its strategy. Aligning ${orderFor(strategy, held)} at market.`,
-  });
-}
-
-const isOne = (amount: Decimal): boolean => compare(amount, ONE) === 0;
-const ONE = '1' as Decimal;
-
-/** The account holds less on the strategy's own side: nothing is at risk that nobody knows of. */
-const isMissing = (strategy: Decimal, held: Decimal): boolean =>
-  sign(strategy) !== 0 && sign(held) * sign(strategy) >= 0 && compare(absolute(held), absolute(strategy)) < 0;
-
-const orderFor = (strategy: Decimal, held: Decimal): string => {
-  const change = subtract(strategy, held);
-  return `${sign(change) > 0 ? 'buys' : 'sells'} ${absolute(change)}`;
-};
-
-const stance = (position: Decimal): string =>
-  sign(position) === 0 ? 'flat' : `${sign(position) > 0 ? 'long' : 'short'} ${absolute(position)}`;
 
 // Accounts
 
