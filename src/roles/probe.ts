@@ -22,7 +22,7 @@ export async function openProbe(
 ): Promise<number> {
   const readers = blockList(config.edge.metrics.ips);
   const errorsPage = errorsPageOf(config.http.baseUrl);
-  const deps = { ...base, sealer, role: config.role };
+  const deps = { ...base, ...config.timings, sealer, role: config.role };
 
   const isOwnHost = ownHosts(config.http);
 

@@ -9,7 +9,8 @@ import { restBetweenPieces } from '../data/engine/give-way.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
 import { type Answer, answer, type Question, type ReadDeps } from './reads.ts';
 
-export interface ThreadSetting extends Pick<ReadDeps, 'plans' | 'fillRetries' | 'baseUrl'> {
+export interface ThreadSetting
+  extends Pick<ReadDeps, 'plans' | 'fillRetries' | 'protectMs' | 'protectionSweepMs' | 'baseUrl'> {
   readonly databaseUrl: Config['data']['databaseUrl'];
   /** Where there is no URL. */
   readonly file: string;

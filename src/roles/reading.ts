@@ -39,11 +39,11 @@ export function openReading(
 
 function threadOf(
   { config, clock, log }: Parameters<typeof openReading>[0],
-  { plans, fillRetries, baseUrl, sealer }: AskerDeps,
+  { plans, fillRetries, protectMs, protectionSweepMs, baseUrl, sealer }: AskerDeps,
 ): { readonly ask: Ask; end(): Promise<unknown> } {
   const { dir, databaseUrl } = config.data;
   const setting: ThreadSetting = {
-    ...{ plans, fillRetries, baseUrl, databaseUrl },
+    ...{ plans, fillRetries, protectMs, protectionSweepMs, baseUrl, databaseUrl },
     file: join(dir, 'fillpath.sqlite'),
     orders,
   };

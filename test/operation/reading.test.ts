@@ -21,7 +21,10 @@ function readingOf(t: TestContext, world: World, { db }: { db?: boolean } = {}) 
   const { config, clock } = world;
   return openReading(
     { config, db: world.db, clock, log, closers, parts: db ? { db: (opened) => opened } : {} },
-    { plans: config.plans, fillRetries: 3, baseUrl: 'http://localhost', sealer: null },
+    {
+      ...config.timings,
+      ...{ plans: config.plans, fillRetries: 3, baseUrl: 'http://localhost', sealer: null },
+    },
   );
 }
 

@@ -111,6 +111,48 @@ test('a stop that nobody can look after, because the credentials are refused, is
   );
 });
 
+test('a position whose stop nobody has placed, since its host died and no other took its user, is a risk', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: PAPER });
+  const { body } = await world.send(trader, { stop_loss: 64_000 });
+  await world.eventually(
+    () => world.db.all(sql`select id from protections where state = 'standing'`),
+    (rows) => rows.length === 1,
+  );
+  await world.stop();
+  const ago = (ms: number) => timestamp(Date.now() - ms);
+  // As it was born with the fill. Nobody looks before the test has.
+  const born = (since: string, seen: { body: string | null; at: string | null }) =>
+    world.db.commit([
+      sql`update protections set state = 'armed', body = ${seen.body}, unprotected_since = ${since}, seen_at = ${seen.at},
+            due_at = ${ago(-600_000)}`,
+    ]);
+  const [row] = await world.db.all<{ body: string }>(sql`select body from protections`);
+  const looked = row?.body ?? null;
+  await born(ago(120_000), { body: null, at: null });
+  await world.restart();
+  const { in_order, todo } = await overview(world, trader);
+  assert.equal(in_order, false);
+  assert.deepEqual(
+    todo.map(({ kind, severity, title, order_id }) => [kind, severity, title, order_id]),
+    [['unprotected', 'risk', 'The long position in BTCUSDT on Paper may have no stop.', body.order_id]],
+  );
+  assert.match(todo[0]?.detail ?? '', /no worker .* has looked after it since then.*close the position/);
+  const { body: figures } = await world.request<string>({ method: 'GET', url: '/metrics' });
+  const [, seconds] = /^fillpath_oldest_unprotected_seconds\{broker="paper"\} ([\d.]+)$/m.exec(figures) ?? [];
+  assert.ok(Number(seconds) >= 120, figures);
+  // One that was looked at, and that nobody has come back to.
+  await born(ago(180_000), { body: looked, at: ago(120_000) });
+  assert.equal((await overview(world, trader)).in_order, false);
+  // One that somebody looks at, that waits for an order of which nobody knows the end, or that has just been opened.
+  await born(ago(120_000), { body: looked, at: ago(1_000) });
+  assert.equal((await overview(world, trader)).in_order, true);
+  await born(ago(120_000), { body: looked, at: null });
+  assert.equal((await overview(world, trader)).in_order, true);
+  await born(ago(5_000), { body: null, at: null });
+  assert.equal((await overview(world, trader)).in_order, true);
+});
+
 test('of a rehearsal nothing is to be done', async (t) => {
   const world = await openWorld(t);
   const trader = await world.makeTrader({}, { paper: PAPER });

@@ -5,18 +5,19 @@ import type { Db } from '../../data/engine/db.ts';
 import { readPruned } from '../../data/engine/pruning.ts';
 import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
 import { countUnknown, ordersUnderWayNow } from '../../data/orders/orders.ts';
-import { type CountedProtections, countProtections } from '../../data/orders/protections.ts';
+import { type CountedProtections, countProtections } from '../../data/orders/protections-troubled.ts';
 import { countResting } from '../../data/orders/resting.ts';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
 import type { Figure } from '../../domain/figure.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
 import { PROTECTION_STATES } from '../../domain/protection/protection.ts';
+import { type Attending, unattendedAt } from '../../domain/protection/unattended.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/host/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/host/pool.ts';
 import { unsealedMs } from './health.ts';
 
-export interface MetricsDeps {
+export interface MetricsDeps extends Attending {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly store: Pick<Store, 'queueLength' | 'refused'>;
@@ -57,7 +58,7 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
     countUnknown(db),
     unsealedMs(deps),
     readPruned(db),
-    countProtections(db),
+    countProtections(db, unattendedAt(clock.now(), deps)),
     countResting(db),
   ]);
   const round = pruned.find(({ what }) => what === 'rounds');
@@ -123,7 +124,7 @@ function figuresOfProtections(
     ),
     family(
       'oldest_unprotected_seconds',
-      'For how long the oldest position that is known to have no stop has had none, by broker; 0: there is none.',
+      'For how long the oldest position has had no stop that is known to have none, or that nobody looks after, by broker; 0: there is none.',
       BROKER_NAMES.map((broker) => ({
         labels: { broker },
         value: secondsSince(

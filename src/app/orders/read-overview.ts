@@ -7,8 +7,8 @@ import { currentTerms } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
-import { troubledProtections } from '../../data/orders/protections.ts';
 import { leftProtections } from '../../data/orders/protections-left.ts';
+import { troubledProtections } from '../../data/orders/protections-troubled.ts';
 import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,
@@ -24,6 +24,7 @@ import { openChecks } from '../../data/orders/unresolved.ts';
 import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
+import { type Attending, unattendedAt } from '../../domain/protection/unattended.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { driftTrouble } from '../../domain/told/drift-trouble.ts';
 import { protectionTrouble } from '../../domain/told/protection-trouble.ts';
@@ -45,7 +46,7 @@ import { LONG_UNSEALED_MS, unsealedMs } from '../operation/health.ts';
 import { type Ended, lastEnded } from './ended-troubles.ts';
 import { readDay } from './read-day.ts';
 
-export interface OverviewDeps {
+export interface OverviewDeps extends Attending {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly plans: Plans;
@@ -202,7 +203,7 @@ async function readTroubles(deps: OverviewDeps, user: User, standing: Standing) 
   const ended = [...ofOrders.ended, ...ofAccounts.ended];
   const todo = [
     ...ofOrders.troubles,
-    ...(await protectionTroubles(deps.db, user.id, standing)),
+    ...(await protectionTroubles(deps, user.id, standing)),
     ...driftTroubles(standing),
     ...ofAccounts.troubles,
     ...(await termsToAccept(deps, user, standing.now)),
@@ -264,10 +265,14 @@ async function orderTroubles(
   return { troubles, unresolved, ended };
 }
 
-async function protectionTroubles(db: Db, user: UserId, { accounts, now }: Standing): Promise<Trouble[]> {
+async function protectionTroubles(
+  { db, ...attending }: OverviewDeps,
+  user: UserId,
+  { accounts, now }: Standing,
+): Promise<Trouble[]> {
   const byId = new Map(accounts.map((account) => [account.id, account]));
   const troubled = [
-    ...(await troubledProtections(db.lists, user, MOST_LOOKED_AT)),
+    ...(await troubledProtections(db.lists, user, unattendedAt(now, attending), MOST_LOOKED_AT)),
     ...(await leftProtections(db.lists, user, MOST_LOOKED_AT)),
   ];
   return troubled.flatMap((protection) => {

@@ -305,15 +305,6 @@ export const isProtected = async (db: Reads, account: AccountId): Promise<boolea
     sql`select id from protections where trading_account_id = ${account} and ended_at is null limit 1`,
   )) !== undefined;
 
-/** Of the user's real positions: those without a stop, and those that nobody can look at. */
-export const troubledProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
-  protectionsWhere(
-    db,
-    sql`where trading_account_id in (select id from trading_accounts where user_id = ${user} and deleted_at is null)
-          and ended_at is null and simulation = ${false} and state in ('unprotected', 'unwatched')
-        order by created_at, id limit ${limit}`,
-  );
-
 /** Users with one that is due, each once. */
 export async function usersWithDueProtection(db: Db, now: Timestamp, limit: number): Promise<UserId[]> {
   const rows = await db.all<{ user_id: UserId }>(
@@ -333,40 +324,6 @@ export const claimDueProtections = (user: UserId, due: Timestamp, until: Timesta
 export const putOffProtections = (user: UserId, account: AccountId, until: Timestamp): Statement =>
   sql`update protections set due_at = ${until}
       where user_id = ${user} and trading_account_id = ${account} and ended_at is null and due_at < ${until}`;
-
-// Figures
-
-export interface CountedProtections {
-  readonly state: ProtectionState;
-  readonly brokerName: BrokerName;
-  readonly count: number;
-  /** Of those whose position has no stop, and to which somebody should look: the first. */
-  readonly unprotectedSince: Timestamp | null;
-  /** When the one that was looked at least lately was. */
-  readonly seenAt: Timestamp;
-}
-
-/** Of real positions that are kept. */
-export async function countProtections(db: Reads): Promise<CountedProtections[]> {
-  const rows = await db.all<{
-    state: ProtectionState;
-    broker_name: BrokerName;
-    count: number;
-    unprotected_since: Timestamp | null;
-    seen_at: Timestamp;
-  }>(
-    sql`select state, broker_name, count(*) as count, min(coalesce(seen_at, created_at)) as seen_at,
-          min(case when state in ('unprotected', 'unwatched') then unprotected_since end) as unprotected_since
-        from protections where ended_at is null and simulation = ${false} group by state, broker_name`,
-  );
-  return rows.map((row) => ({
-    state: row.state,
-    brokerName: row.broker_name,
-    count: row.count,
-    unprotectedSince: row.unprotected_since,
-    seenAt: row.seen_at,
-  }));
-}
 
 export async function protectionsWhere(db: Reads, where: Statement): Promise<Protection[]> {
   const rows = await db.all<ProtectionRow>(join([sql`select * from protections`, where], ' '));

@@ -8,7 +8,7 @@ import { isUnprotected } from '../protection/told.ts';
 import { positionOf, stopped, whyUnprotected } from './protection-words.ts';
 import { type Trouble, type TroubledAccount, trouble } from './trouble.ts';
 
-/** null: there is nothing to do. */
+/** Of those that data/orders/protections-troubled.ts finds. null: there is nothing to do. */
 export function protectionTrouble(
   protection: Protection,
   account: TroubledAccount,
@@ -34,6 +34,16 @@ export function protectionTrouble(
     });
   }
   const { title: broker } = BROKERS[account.brokerName];
+  if (state === 'armed')
+    return trouble({
+      ...about,
+      kind: 'unprotected',
+      since: unprotectedSince,
+      title: `${capital(positionOf(protection))} on ${account.name} may have no stop.`,
+      detail:
+        `It is to have one, and no worker of this service has looked after it since then: whether the stop was placed is not known. ` +
+        `Look at the position at ${broker}, and set the stop there or close the position if there is none.`,
+    });
   if (state === 'left')
     return trouble({
       ...about,
