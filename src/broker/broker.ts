@@ -233,7 +233,7 @@ export interface OpenOrder {
 
 export type PlaceOutcome =
   | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
-  /** `isOpposed`: the broker takes none beside an order of the other side. */
+  /** `isOpposed`: the broker takes none beside an order of the other side. Nothing is under its id. */
   | { readonly outcome: 'rejected'; readonly error: OrderError; readonly isOpposed?: boolean }
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
 import { journey } from './journey.ts';
 import { stubHarness } from './stub-harness.ts';
@@ -84,6 +85,69 @@ describe('with an account at Alpaca', () => {
       assert.equal(ended.error?.code, 'cancelled_on_request');
       assert.match(ended.error.message, /stop of the position/);
     });
+
+  it('an exit is made though an entry at the market is not filled whole: that is taken back for it', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    await account.set({ fill: 'partial' });
+    const bought = await world.send(trader, { symbol: 'AAPL', quantity: 100 });
+    assert.equal(bought.body.status, 'partially_filled', JSON.stringify(bought.body));
+    const closed = await world.send(trader, { symbol: 'AAPL', action: 'close_long' });
+    assert.notEqual(closed.body.status, 'rejected', JSON.stringify(closed.body));
+    const ended = await until(trader, bought.body.order_id, ({ status }) => status === 'cancelled');
+    assert.equal(ended.error?.code, 'cancelled_on_request');
+    await account.set({ fill: 'full' });
+    const exit = await until(trader, closed.body.order_id, ({ status }) => status === 'filled');
+    assert.equal(exit.fill_quantity, ended.fill_quantity);
+    assert.deepEqual(
+      (await account.ledger()).positions.filter(({ quantity }) => quantity !== '0'),
+      [],
+    );
+  });
+
+  it('an exit that somebody’s own order stands against is tried until that is gone', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    const bought = await world.send(trader, { symbol: 'AAPL', quantity: 2 });
+    await until(trader, bought.body.order_id, ({ status }) => status === 'filled');
+    const { api_key, api_secret } = account.credentials;
+    const byHand = (method: string, path: string, body: object | null = null) =>
+      fetch(`${stub.url()}/v2/orders${path}`, {
+        method,
+        headers: { 'apca-api-key-id': api_key, 'apca-api-secret-key': api_secret },
+        body: body && JSON.stringify(body),
+      });
+    const terms = { side: 'buy', qty: '1', type: 'limit', time_in_force: 'gtc', limit_price: '1' };
+    const placed = await byHand('POST', '', { symbol: 'AAPL', client_order_id: 'by-hand', ...terms });
+    const { id } = (await placed.json()) as { readonly id: string };
+    const closing = world.send(trader, { symbol: 'AAPL', action: 'close_long' });
+    await setTimeout(1_000);
+    assert.equal((await byHand('DELETE', `/${id}`)).status, 204);
+    const { body } = await closing;
+    const exit = await until(trader, body.order_id, ({ status }) => status !== 'executing');
+    assert.equal(exit.status, 'filled', JSON.stringify(exit));
+  });
+
+  it('a stop that is refused for an entry at the market that is not filled whole wins over it, and nothing is closed', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    await account.set({ fill: 'partial' });
+    const bought = await world.send(trader, { symbol: 'AAPL', quantity: 100, stop_loss: '5%' });
+    assert.equal(bought.body.status, 'partially_filled', JSON.stringify(bought.body));
+    const ended = await until(
+      trader,
+      bought.body.order_id,
+      ({ status, protection }) => status === 'cancelled' && protection?.state === 'standing',
+    );
+    assert.equal(ended.protection?.stop_quantity, ended.fill_quantity);
+    assert.deepEqual(
+      (await account.ledger()).orders.map(({ side }) => side),
+      ['buy'],
+    );
+  });
 
   it('a stop leaves for a close that is sent, and for nothing else', async (t) => {
     const account = await stub.account();

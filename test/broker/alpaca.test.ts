@@ -15,6 +15,7 @@ for (const suite of [brokerContract, protectionContract])
       // Answered from a list that was read before.
       outOfReach: ['resolve', 'instruments'],
       fraction: decimal('0.01'),
+      takesNoOpposed: true,
       never: { position_mode_mismatch: 'there are no hedged accounts at Alpaca' },
       protection: { watchesOnePrice: 'Alpaca computes no price of its own: a stop watches the last one' },
     }));

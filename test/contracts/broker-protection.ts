@@ -224,6 +224,11 @@ export function protectionContract(name: string, makeHarness: () => Promise<Brok
         await desk.trade('buy');
         const stop = await desk.protect(desk.stop('sell', -5));
         const ref = await refOf(desk, stop);
+        if (desk.harness.takesNoOpposed) {
+          const refused = await desk.broker.place(desk.order('buy', 2));
+          assert.ok(refused.outcome === 'rejected' && refused.isOpposed, JSON.stringify(refused));
+          return;
+        }
         await desk.trade('buy', 2);
         await desk.setPrice(-6);
         const { order } = await ends(desk, stop, ref);

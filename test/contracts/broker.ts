@@ -69,6 +69,8 @@ export interface BrokerHarness {
   readonly hasNoHours?: boolean;
   /** What was taken fails by no word of its own. */
   readonly hasNoFailures?: boolean;
+  /** It takes no order beside one of the other side, and says that this is why. */
+  readonly takesNoOpposed?: boolean;
   /** A refusal for the rate names no delay: it is a second. */
   readonly saysNoDelay?: boolean;
   /** What a fault of this account does not reach: it is answered from memory, or to anybody. */
@@ -401,9 +403,15 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       assert.deepEqual(await desk.broker.openOrders(), []);
       await rest();
       const { broker, order, instrument } = await desk.reopen();
-      const resting = [order('buy', 2), order('sell', 1, { reduceOnly: broker.capabilities.reduceOnly })];
+      const { takesNoOpposed = false } = desk.harness;
+      const opposed = order('sell', 1, { reduceOnly: broker.capabilities.reduceOnly });
+      const resting = [order('buy', 2), ...(takesNoOpposed ? [] : [opposed])];
       const placed: BrokerOrderState[] = [];
       for (const sent of resting) placed.push(acceptedState(await broker.place(sent)));
+      if (takesNoOpposed) {
+        const refused = await broker.place(opposed);
+        assert.ok(refused.outcome === 'rejected' && refused.isOpposed, JSON.stringify(refused));
+      }
       const open = await broker.openOrders();
       assert.deepEqual(
         open.toSorted((a, b) => (a.side < b.side ? -1 : 1)),

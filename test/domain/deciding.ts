@@ -34,6 +34,7 @@ export const facts = (more: Partial<Facts>): Facts => ({
   wrong: null,
   wrongPrice: null,
   isCleared: false,
+  opposed: null,
   closedBy: null,
   isBelieved: true,
   ...more,

@@ -112,6 +112,47 @@ describe('A target whose close the broker has cancelled', () => {
     });
 });
 
+describe('An exit that the broker does not take beside an order of the other side', () => {
+  const words = 'potential wash trade';
+  const opposed = (times: number): Facts['opposed'] => ({
+    ...{ side: 'sell', times },
+    error: { code: 'failed_at_broker', message: words },
+  });
+  const exit = executing(closing('long'));
+  const others = [other('buy', 5, 'partially_filled')];
+
+  test('takes back what is open of our own entries, also one at the market, and nothing else', () => {
+    const step = decided(exit, { others, opposed: opposed(1) });
+    assert.deepEqual(step, { do: 'take back', others });
+    assert.deepEqual(said(decided(exit, { others, position: held(3) })), ['exit', 'sell', '3']);
+    for (const beside of [other('sell', 5, 'placed'), other('buy', 5, 'placed', 'exit')])
+      assert.deepEqual(said(decided(exit, { others: [beside], opposed: opposed(1) })), ['read the position']);
+  });
+
+  test('is sent again at once, and then after longer and longer pauses, whatever became of them', () => {
+    const pauses = [1, 2, 3, 20].map((times) => {
+      const step = decided(exit, { others, opposed: opposed(times), isCleared: true });
+      assert.ok(step.do === 'read the position');
+      return [step.afterMs, step.rests];
+    });
+    assert.deepEqual(pauses, [
+      [0, false],
+      [500, true],
+      [1_000, true],
+      [15_000, true],
+    ]);
+    const cleared = { others, opposed: opposed(9), isCleared: true, position: held(3) };
+    assert.deepEqual(said(decided(exit, cleared)), ['exit', 'sell', '3']);
+  });
+
+  test('says at its deadline what was in the way', () => {
+    const late = { ...exit, deadlineAt: timestamp(NOW - 1) };
+    const step = decided(late, { opposed: opposed(20) });
+    assert.deepEqual(said(step), ['end', 'expired', 'expired']);
+    assert.match(step.do === 'end' ? (step.order.error?.message ?? '') : '', new RegExp(words));
+  });
+});
+
 const TO_NOTHING: OrderIntent = {
   ...{ operation: 'PLACE_EXIT_ORDER', direction: 'long' },
   target: { position: decimal(0), opens: null },

@@ -295,22 +295,27 @@ export async function placing(desk: Desk, { body }: WireRequest): Promise<Visit>
   };
 }
 
+/**
+ * The account could trade with itself: only two limits that do not cross stand on both sides. Complex orders (OCO) are said to be free of
+ * that; until it is tried, the worse is assumed of them.
+ */
+function mayTrade(there: Entry, { symbol, side, limit, stop }: Placing): boolean {
+  if (!isOpenEntry(there) || there.symbol !== symbol || there.side === side) return false;
+  if (there.type !== 'limit' || there.limit === null || limit === null || stop !== null) return true;
+  const [bought, sold] = side === 'buy' ? [limit, there.limit] : [there.limit, limit];
+  return compare(bought, sold) >= 0;
+}
+
 /** By what is held and what rests. */
-async function placingRefusal(
-  desk: Desk,
-  { symbol, side, quantity, clientOrderId, stop, isPair }: Placing,
-): Promise<Answer | null> {
+async function placingRefusal(desk: Desk, asked: Placing): Promise<Answer | null> {
+  const { symbol, side, quantity, clientOrderId, stop, isPair } = asked;
   const entries = await desk.book.entries(desk.holder.account);
   const known = entries.find((entry) => entry.clientOrderId === clientOrderId);
   if (known) return known.stop === null ? null : REFUSALS.duplicate(symbol);
   const free = await freeOf(desk, entries, { symbol, side });
   if (free.isClosing && compare(quantity, subtract(free.held, free.kept)) > 0)
     return insufficient(symbol, quantity, free);
-  // Assumed until it is tried: no stop stands beside an order of the other side, at whatever price.
-  const isOpposed = entries.some(
-    (entry) => isOpenEntry(entry) && entry.symbol === symbol && entry.side !== side,
-  );
-  if (stop !== null && free.isClosing && isOpposed)
+  if (entries.some((entry) => mayTrade(entry, asked)))
     return refused(403, 40310000, 'potential wash trade detected. use complex orders');
   if (!isPair || stop === null) return null;
   if (!free.isClosing) return unfit('oco orders must be exit orders');

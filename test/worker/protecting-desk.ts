@@ -187,7 +187,7 @@ export function openProtecting(t: TestContext, more: Partial<Protection> = {}) {
     workOff: async () => {},
     forget() {},
     hold() {},
-    makeRoom: async () => false,
+    makeRoom: async () => 'none',
     log: { warn() {}, error: ({ fault }: { readonly fault: unknown }) => t.diagnostic(String(fault)) },
   } as unknown as ProtectingDeps;
 

@@ -65,9 +65,12 @@ export function refusedFor(order: Order, held: readonly Holding[]): Order {
 }
 
 /** A close that was refused is not sent again in the same moment. */
-export function afterRefusals(order: Order): { readonly afterMs: number; readonly rests: boolean } {
+export function afterRefusals(
+  order: Order,
+  { opposed }: Pick<Facts, 'opposed'>,
+): { readonly afterMs: number; readonly rests: boolean } {
   const last = order.legs.findLast((leg) => !isUnsent(leg));
-  if (last?.leg !== 'exit' || last.status !== 'rejected') return AT_ONCE;
-  const times = refusals(order, last).length;
+  const isRefused = last?.leg === 'exit' && last.status === 'rejected';
+  const times = opposed?.times ?? (isRefused ? refusals(order, last).length : 0);
   return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
 }

@@ -136,7 +136,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (lookElsewhere) return lookElsewhere;
   const clearing = clearTheWay(order, facts);
   if (clearing) return clearing;
-  if (position === null) return { do: 'read the position', ...afterRefusals(order) };
+  if (position === null) return { do: 'read the position', ...afterRefusals(order, facts) };
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
@@ -221,12 +221,13 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
 
 /** The deadline has come, and says what was in the way. */
 function atDeadline(order: Order, facts: Facts): Order {
-  if (!isExit(order)) return late(order);
+  const why = facts.opposed?.error.message;
+  if (!isExit(order)) return late(order, why);
   const awaited = othersToAwait(order, facts);
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
   // Nobody is known who brings more; and nobody has looked what was brought by who is done by now.
   if (order.awaitsRest && wasSent(order)) return moveTo(order, 'expired', { error: restNotLookedFor(order) });
-  return hasClosedAll(order) ? made(order, facts.now) : late(order);
+  return hasClosedAll(order) ? made(order, facts.now) : late(order, why);
 }
 
 /** A leg has been sent, or may have been. */
@@ -320,7 +321,7 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
   const instrument = instrumentOr(order, facts, 'failed');
   if (typeof instrument !== 'string') return instrument;
   const { position } = facts;
-  if (position === null) return { do: 'read the position', ...afterRefusals(order) };
+  if (position === null) return { do: 'read the position', ...afterRefusals(order, facts) };
   if (!isAgreed(facts)) return readAgain(facts, rules);
   const [against, along] = close.side === 'buy' ? (['short', 'long'] as const) : (['long', 'short'] as const);
   // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.

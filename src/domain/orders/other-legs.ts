@@ -3,7 +3,15 @@
 
 import { absolute, add, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import { millis, type OrderId } from '../ids.ts';
-import { type Direction, isOpenLeg, type Leg, mainLeg, type Order, type OrderIntent } from './order.ts';
+import {
+  type Direction,
+  isOpenLeg,
+  type Leg,
+  mainLeg,
+  type Order,
+  type OrderIntent,
+  type Side,
+} from './order.ts';
 import { type Holding, plannedPosition, sideTowards, signed } from './position.ts';
 
 /** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
@@ -39,18 +47,22 @@ export const isSettledIn = (other: Pick<OtherLeg, 'leg' | 'order'>): boolean =>
 
 /**
  * Entries that wait and cannot stay beside this order: all of them, but for one that waits itself, which takes the place of those
- * of its name and of the other side.
+ * of its name and of the other side. Where the broker takes no close of that side (`opposed`) beside them, those at the market too.
  */
 export function inTheWayOf(
   order: Pick<Order, 'priced' | 'intent'>,
   others: readonly OtherLeg[],
+  opposed: { readonly side: Side } | null,
 ): readonly OtherLeg[] {
   const { priced, intent } = order;
   const side = intent.operation === 'PLACE_ENTRY_ORDER' ? intent.side : null;
+  const isOpposing = ({ leg }: OtherLeg) =>
+    opposed !== null && leg.leg === 'entry' && isOpenLeg(leg) && leg.side !== opposed.side;
   return others.filter(
     (other) =>
-      isWaiting(other) &&
-      !(priced && other.leg.side === side && (other.order?.priced?.id ?? null) !== priced.id),
+      isOpposing(other) ||
+      (isWaiting(other) &&
+        !(priced && other.leg.side === side && (other.order?.priced?.id ?? null) !== priced.id)),
   );
 }
 

@@ -1,7 +1,7 @@
 // The words of the decision: what it is decided on, and what there is to do. domain/orders/next-step.ts decides.
 
 import type { Decimal } from '../decimal.ts';
-import type { GuardVerdict, Leg, LegKey, Order, OrderError } from './order.ts';
+import type { GuardVerdict, Leg, LegKey, Order, OrderError, Side } from './order.ts';
 import type { OtherLeg } from './other-legs.ts';
 import { stopped } from './outcome.ts';
 import type { Holding } from './position.ts';
@@ -48,6 +48,15 @@ export interface Rules {
   readonly openWithinMs: number;
 }
 
+/** A close that the broker took for one that could trade with another order of the account. */
+export interface Opposed {
+  /** Of the close. */
+  readonly side: Side;
+  /** In a row. */
+  readonly times: number;
+  readonly error: OrderError;
+}
+
 /** As the broker says, beside what should be held by our fills of late; null: there were none. */
 export interface Held extends Holding {
   readonly expected: Decimal | null;
@@ -85,8 +94,10 @@ export interface Facts {
   readonly wrong: OrderError | null;
   /** Why the prices that an entry waits for cannot stand; null: they can, or it waits for none. */
   readonly wrongPrice: OrderError | null;
-  /** Entries that rest, and are in its way, were asked to end, and their end was waited for. */
+  /** Entries that are in its way were asked to end, and their end was waited for. */
   readonly isCleared: boolean;
+  /** The broker did not take its close beside an order of the other side; null: it did, or was not asked yet. */
+  readonly opposed: Opposed | null;
   /** What is not held any more; null: to be asked, where somebody wants to close it. */
   readonly closedBy: 'protection' | 'somebody' | null;
   /** "Not found" is this broker's word, and can be believed of the leg in hand. */
@@ -102,7 +113,7 @@ export interface Pause {
 export type Step =
   | { readonly do: 'resolve the symbol' }
   | ({ readonly do: 'look at others'; readonly withinMs: number } & Pause)
-  /** Entries that rest: why is saved, they are asked to end, and that is waited for. */
+  /** Entries: why is saved, they are asked to end, and that is waited for. */
   | { readonly do: 'take back'; readonly others: readonly OtherLeg[] }
   | ({ readonly do: 'read the position' } & Pause)
   /** Wait until the broker takes calls again. */

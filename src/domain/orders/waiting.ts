@@ -63,9 +63,9 @@ export function lookAtOthersFirst(order: Order, facts: Facts, rules: Rules): Ste
   return { do: 'look at others', afterMs, rests: false, withinMs: withinMs - afterMs };
 }
 
-/** What rests is taken back before anything is planned. An exit is made all the same where that is not confirmed. */
-export function clearTheWay(order: Order, { others, isCleared }: Facts): Step | null {
-  const inTheWay = inTheWayOf(order, others);
+/** What is in the way is taken back before anything is planned. An exit is made all the same where that is not confirmed. */
+export function clearTheWay(order: Order, { others, isCleared, opposed }: Facts): Step | null {
+  const inTheWay = inTheWayOf(order, others, opposed);
   const [first] = inTheWay;
   if (first && !isCleared) return { do: 'take back', others: inTheWay };
   if (first && !isExit(order)) return refuse(order, notTakenBack(order, first));

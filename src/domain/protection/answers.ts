@@ -3,7 +3,7 @@
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
 import { type Protection, type ProtectiveLeg, refusedOnceMore } from './protection.ts';
 import { withLeg } from './recognise.ts';
-import type { Rules } from './step.ts';
+import type { Room, Rules } from './step.ts';
 
 /** The broker has it, under this of our ids; whether it stands is seen by looking. */
 export function taken(
@@ -47,6 +47,19 @@ export function refused(
   if (leg.limit !== null && leg.status === 'sending' && leg.level > 0)
     return { ...without, targetsAgainAt: timestamp(now + sweepMs) };
   return { ...without, refused: refusedOnceMore(protection.refused, words, timestamp(now)) };
+}
+
+/** Beside an order of the other side it is not taken. It is tried again, and nothing is closed for such a refusal; null: it is one like any other. */
+export function withRoom(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  room: Room,
+  { words, now }: { readonly words: string; readonly now: number },
+): Protection | null {
+  const without = unsent(protection, leg);
+  if (room === 'made') return without;
+  if (room === 'none' || leg.stop === null) return null;
+  return { ...without, reason: words, refused: refusedOnceMore(null, words, timestamp(now)) };
 }
 
 /** The price is beyond it already: what is held is closed at the market, and it is tried on until that is done. */

@@ -57,6 +57,9 @@ export interface Held {
   readonly isAgreed: boolean;
 }
 
+/** Of entries of ours that are in the way of a stop: they are not there any more, they are about to go, or there are none. */
+export type Room = 'made' | 'awaited' | 'none';
+
 export interface Rules {
   /** So long after the fill a stop is tried, as often as it is to be, and then what the account's `unprotected` says is done. */
   readonly protectMs: number;

@@ -69,6 +69,7 @@ export async function executeOrder(
   const gone = new Set<string>();
   /** A look that fails may fail by the connection: that is tried once. */
   let hasReconnected = false;
+  let opposed: Facts['opposed'] = null;
   let isLookAnswered = true;
   const isSaved = () => order.version !== accepted.version || accepted.status !== 'queued';
   /** Saves as `deps` does, and remembers what was saved last. */
@@ -187,10 +188,7 @@ export async function executeOrder(
         watch: watches.leg.read(),
         wrong,
         wrongPrice,
-        isCleared,
-        market,
-        closedBy,
-        isMissing,
+        ...{ isCleared, opposed, market, closedBy, isMissing },
         isBelieved: inHand !== undefined && whyDoubt(current, inHand, line, now()) === null,
       };
       const step = nextStep(current, facts, deps.rules);
@@ -265,6 +263,9 @@ export async function executeOrder(
             const sent = await sendLeg(saving, line, tradable(), { ...step, revision, refusals, now });
             ({ order: current, revision, refusals } = sent);
             if (sent.guards !== undefined) guards = sent.guards;
+            opposed = sent.opposed ? { ...sent.opposed, times: (opposed?.times ?? 0) + 1 } : null;
+            // Other entries may be in the way of it than those that rest.
+            if (opposed) isCleared = false;
             for (const leg of current.legs) trades.seen(leg);
             if (sent.isSaved) return current;
             isMissing = false;

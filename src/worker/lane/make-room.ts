@@ -1,8 +1,10 @@
-// A broker that keeps nothing beside an order of the other side refuses the stop for an entry of ours that rests. What protects comes
-// before what opens: the entry is taken back, and the stop is placed.
+// A broker that keeps nothing beside an order of the other side refuses the stop for an entry of ours that rests, or is not yet filled whole.
+// What protects comes before what opens: the entry is taken back, and the stop is placed.
 
-import { isUnderWay, type Order, type Side } from '../../domain/orders/order.ts';
-import { cancelledBy, openEntry } from '../../domain/orders/resting.ts';
+import { millis } from '../../domain/ids.ts';
+import { isUnderWay, type Leg, type Order, type Side } from '../../domain/orders/order.ts';
+import { cancelledBy, openEntry, rests } from '../../domain/orders/resting.ts';
+import type { Room } from '../../domain/protection/step.ts';
 import type { Line } from '../line/line.ts';
 import { type TakingBack, takeBack } from './take-back.ts';
 
@@ -12,19 +14,25 @@ interface InTheWay {
   readonly side: Side;
 }
 
-/** true: something was in the way, and is not any more. */
+/** What is at the market is mostly filled by then. */
+const FILLED_MS = 3_000;
+
 export async function makeRoom(
   deps: TakingBack,
   line: Line,
   orders: readonly Order[],
   { instrument, side }: InTheWay,
-): Promise<boolean> {
+): Promise<Room> {
   const inTheWay = orders.filter((order) => {
-    const entry = order.priced && !isUnderWay(order.status) ? openEntry(order) : undefined;
+    const entry = isUnderWay(order.status) ? undefined : openEntry(order);
     return entry !== undefined && entry.side !== side && (entry.instrument ?? order.symbol) === instrument;
   });
+  const mayBeFilled = ({ sentAt }: Leg) => sentAt !== null && deps.clock.now() - millis(sentAt) < FILLED_MS;
+  if (inTheWay.some((order) => !order.priced && rests(order) && order.legs.some(mayBeFilled)))
+    return 'awaited';
   const taken = await takeBack(deps, line, inTheWay, () =>
     cancelledBy('the broker takes no stop of the position beside it'),
   );
-  return taken.length > 0 && taken.every(({ isOver }) => isOver);
+  if (taken.some(({ order, isOver }) => !isOver && rests(order))) return 'awaited';
+  return taken.length > 0 && taken.every(({ isOver }) => isOver) ? 'made' : 'none';
 }

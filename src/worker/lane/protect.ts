@@ -18,7 +18,7 @@ import { agrees } from '../../domain/orders/expected.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
-import { passed, refused, stuck, taken, unsent } from '../../domain/protection/answers.ts';
+import { passed, refused, stuck, taken, unsent, withRoom } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
 import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
@@ -34,6 +34,7 @@ import type {
   Fate,
   Held,
   LegFill,
+  Room,
   Rules,
   ShownOrder,
   ShownStop,
@@ -102,8 +103,8 @@ export interface ToKeep {
   readonly isAsked: boolean;
   /** What orders of ours close of it already. */
   readonly closing: Closing;
-  /** Entries of ours that the broker takes no stop beside are taken back; false: there are none, or they are there still. */
-  makeRoom?(): Promise<boolean>;
+  /** Entries of ours that the broker takes no stop beside are taken back. */
+  makeRoom?(): Promise<Room>;
 }
 
 export interface Kept {
@@ -123,9 +124,8 @@ const MOST_STEPS = 200;
 /** Throws BrokerUnavailable where the broker cannot be asked: all that was done by then is saved. */
 export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): Promise<Kept> {
   const { saves, clock, rules } = deps;
-  const { instrument, trades } = task;
+  const { instrument, trades, triggerBy, recorded } = task;
   const { stops: port } = line;
-  const { triggerBy, recorded } = task;
   const at: Place = { instrument, side: closingSide(task.protection), triggerBy, recorded };
   let saved = task.protection;
   let current = saved;
@@ -151,11 +151,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     names: port?.names ?? 'ours',
     tickSize: instrument.tickSize,
     ...keptQuantities(instrument, line.capabilities),
-    triggerBy: task.triggerBy,
+    triggerBy,
     isUnsettled: task.isUnsettled,
     isUndecided: task.isUndecided,
-    isTold,
-    askedAt,
+    ...{ isTold, askedAt },
     ...task.closing,
     unprotected: task.unprotected,
   });
@@ -249,7 +248,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         return rested(step);
     }
   }
-  // It goes round in a circle: the next sweep goes on.
   return rested({ do: 'rest', protection: current, untilMs: clock.now() + rules.sweepMs });
 
   /** What legs have closed that have not ended is written down when they have: what is shown without it is not late. */
@@ -360,7 +358,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       if (outcome.outcome === 'accepted') return taken(current, leg, outcome, from);
       const { why, words } = outcome;
       if (why === 'passed') return passed(current, leg, words, clock.now(), rules);
-      if (why === 'opposed' && (await hasRoom())) return unsent(current, leg);
+      const again = why === 'opposed' ? await afterRoom(leg, words) : null;
+      if (again) return again;
       const without = from ? stuck(current, leg, from) : current;
       // One that is gone is looked for: it may have been filled.
       return why === 'gone' ? without : refused(without, leg, words, clock.now(), rules);
@@ -372,9 +371,10 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   /** What was in the way may have been filled in the last moment. */
-  async function hasRoom(): Promise<boolean> {
+  async function afterRoom(leg: ProtectiveLeg, words: string): Promise<Protection | null> {
     held = null;
-    return (await task.makeRoom?.()) ?? false;
+    const room = (await task.makeRoom?.()) ?? 'none';
+    return withRoom(current, leg, room, { words, now: clock.now() });
   }
 
   async function placeTarget(leg: ProtectiveLeg): Promise<Protection> {
@@ -384,11 +384,12 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       sendBefore: timestamp(clock.now() + rules.giveUpMs),
     });
     if (outcome.outcome === 'unknown') return current;
-    if (outcome.outcome === 'rejected' && outcome.isOpposed && (await hasRoom())) return unsent(current, leg);
     const { clientOrderId } = leg;
-    return outcome.outcome === 'accepted'
-      ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })
-      : refused(current, leg, outcome.error.message, clock.now(), rules);
+    if (outcome.outcome === 'accepted')
+      return taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef });
+    const { message } = outcome.error;
+    const again = outcome.isOpposed ? await afterRoom(leg, message) : null;
+    return again ?? refused(current, leg, message, clock.now(), rules);
   }
 }
 

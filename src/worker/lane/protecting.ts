@@ -10,6 +10,7 @@ import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_LISTED, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { withFound } from '../../domain/protection/resume.ts';
+import type { Room } from '../../domain/protection/step.ts';
 import { mayOpen } from '../../domain/protection/undecided.ts';
 import { closingOf } from '../../domain/protection/under-way.ts';
 import type { Connections } from '../line/connections.ts';
@@ -54,7 +55,7 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   forget(account: AccountId): void;
   /** Whether something is kept of the account's own book: its broker may tell of it. */
   hold(account: AccountId, isHeld: boolean): void;
-  makeRoom(line: Line, of: readonly Order[], at: Parameters<typeof makeRoom>[3]): Promise<boolean>;
+  makeRoom(line: Line, of: readonly Order[], at: Parameters<typeof makeRoom>[3]): Promise<Room>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 

@@ -25,6 +25,7 @@ import {
 } from '../../domain/orders/order.ts';
 import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/outcome.ts';
 import { isWorthWaiting } from '../../domain/orders/patience.ts';
+import type { Opposed } from '../../domain/orders/step.ts';
 import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { AboutToSend, Guarding, Recording } from '../orders.ts';
@@ -58,6 +59,8 @@ export interface Sent {
   readonly order: Order;
   readonly revision: number | null;
   readonly refusals: number;
+  /** It is as if it had not been sent. */
+  readonly opposed?: Omit<Opposed, 'times'>;
   /** That was its end, and it was saved with its fill. */
   readonly isSaved?: boolean;
   /** A guard was set meanwhile: the entry is to be judged anew. */
@@ -119,6 +122,9 @@ export async function sendLeg(
     const acked = passed(order, 'acked', now());
     // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
     if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
+    const { leg, side } = legNamed(order, key);
+    if (outcome.outcome === 'rejected' && outcome.isOpposed && leg === 'exit')
+      return { ...goesOn(await unsend(deps, order, key)), opposed: { side, error: outcome.error } };
     const after = recordOutcome(acked, key, outcome, now());
     if (!isWorthKeeping(after, key)) return goesOn(after);
     // Before anything is waited for: the broker's own id may be all that the order can be found by.
