@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { journey } from './journey.ts';
 import { stubHarness } from './stub-harness.ts';
 
@@ -146,6 +147,62 @@ describe('with an account at Alpaca', () => {
     assert.deepEqual(
       (await account.ledger()).orders.map(({ side }) => side),
       ['buy'],
+    );
+  });
+
+  for (const [what, targets] of [
+    ['a stop', {}],
+    ['targets and a stop', { take_profit: [{ at: '10%', percent: 50 }] }],
+  ] as const)
+    it(`what is added to a position with ${what} is taken, and the whole is protected after that`, async (t) => {
+      const account = await stub.account();
+      const { world, ready, until } = await journey(t, at());
+      const trader = await ready(account);
+      const opened = { symbol: 'AAPL', quantity: 4, stop_loss: '5%', ...targets };
+      const first = await world.send(trader, opened);
+      await until(trader, first.body.order_id, ({ protection }) => protection?.state === 'standing');
+      const added = await world.send(trader, { symbol: 'AAPL', quantity: 2 });
+      assert.equal(added.body.status, 'filled', JSON.stringify(added.body));
+      const towards = { symbol: 'AAPL', quantity: 2, market_position: 'long', market_position_size: 8 };
+      const target = await world.send(trader, towards);
+      assert.equal(target.body.status, 'filled', JSON.stringify(target.body));
+      const isWhole = ({ protection }: OrderRecord) =>
+        protection?.stop_quantity === 8 && protection.state === 'standing';
+      await until(trader, first.body.order_id, isWhole);
+      const { positions } = await account.ledger();
+      assert.deepEqual(
+        positions.map(({ quantity }) => quantity),
+        ['8'],
+      );
+    });
+
+  it('a stop that has left for what is added stands again where that is refused for something else', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    const first = await world.send(trader, { symbol: 'AAPL', quantity: 4, stop_loss: '5%' });
+    await until(trader, first.body.order_id, ({ protection }) => protection?.state === 'standing');
+    const added = await world.send(trader, { symbol: 'AAPL', quantity: 100_000 });
+    assert.equal(added.body.error?.code, 'insufficient_margin', JSON.stringify(added.body));
+    const { protection } = await until(
+      trader,
+      first.body.order_id,
+      (order) => order.protection?.state === 'standing',
+    );
+    assert.equal(protection?.stop_quantity, 4);
+  });
+
+  it('an entry that would rest is refused beside a stop, which stays', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    const first = await world.send(trader, { symbol: 'AAPL', quantity: 4, stop_loss: '5%' });
+    await until(trader, first.body.order_id, ({ protection }) => protection?.state === 'standing');
+    const rests = await world.send(trader, { symbol: 'AAPL', quantity: 1, limit_price: 1 });
+    assert.equal(rests.body.error?.code, 'failed_at_broker', JSON.stringify(rests.body));
+    assert.deepEqual(
+      (await account.ledger()).stops.map(({ what }) => what),
+      ['placed'],
     );
   });
 

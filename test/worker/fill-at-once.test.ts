@@ -76,7 +76,10 @@ async function sent({ legs, fill, recorded = 'saved', again = false }: Sending):
     },
     line,
     { get: () => INSTRUMENT } as unknown as Instruments,
-    { ...{ order: planned, leg: 'exit', again, revision: null, refusals: 0 }, now: () => now },
+    {
+      ...{ order: planned, leg: 'exit', again, revision: null, refusals: 0 },
+      ...{ makeWay: async () => false, now: () => now },
+    },
   );
   return [...done, after.status];
 }

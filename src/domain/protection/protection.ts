@@ -25,7 +25,7 @@ export const PROTECTION_STATES = [
   /** Wanted, and not seen to stand yet. */
   'armed',
   'standing',
-  /** Taken away for an exit that needs what it reserves. */
+  /** Taken away for an exit that needs what it reserves, or for an entry that is not taken beside it. */
   'suspended',
   'unprotected',
   /** It stands, and nobody can look: the broker refuses the credentials. */

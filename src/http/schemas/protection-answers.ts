@@ -9,7 +9,7 @@ const noneYet = { examples: [null] };
 const stateFields = {
   state: oneOf(PROTECTION_STATES, {
     description:
-      'armed: asked for, and not seen to stand yet; standing: the broker shows the stop; suspended: taken away for an exit; unprotected: the stop is missing; unwatched: the broker refuses the credentials, it stands and nobody looks; left: nobody looks after it, since the service was restored from a backup or its account is not connected any more; POST …/resume has it kept again; ended',
+      'armed: asked for, and not seen to stand yet; standing: the broker shows the stop; suspended: taken away for an exit, or for an entry that the broker does not take beside it; unprotected: the stop is missing; unwatched: the broker refuses the credentials, it stands and nobody looks; left: nobody looks after it, since the service was restored from a backup or its account is not connected any more; POST …/resume has it kept again; ended',
     examples: ['standing'],
   }),
   stop_loss: orNull(

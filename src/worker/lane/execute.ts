@@ -33,7 +33,7 @@ import { lookElsewhere, openElsewhere, refreshed, takenBack } from './open-elsew
 import { wrongPriceIn } from './priced-entry.ts';
 import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
-import { hasFreed, sendLeg } from './send-leg.ts';
+import { freeing, sendLeg } from './send-leg.ts';
 import { marketFor } from './sizing.ts';
 import type { Shown } from './trades.ts';
 import { stopwatch } from './watches.ts';
@@ -45,8 +45,6 @@ class Replaced extends Error {}
 const SPREAD_MS = 100;
 /** After a wait. A broker that never lets us look holds nothing up for ever. */
 const MOST_LOOKS_AGAIN = 2;
-/** In a row. What the broker does not let go is not waited for until the deadline: it says itself whether it takes the close. */
-const MOST_FREES = 2;
 
 export async function executeOrder(
   deps: Execution,
@@ -161,7 +159,7 @@ export async function executeOrder(
     let wrongPrice: OrderError | null = null;
     let isCleared = false;
     let isMissing = false;
-    let frees = 0;
+    const freed = freeing({ ...deps, line, trades });
     let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
     let current = order;
@@ -254,13 +252,14 @@ export async function executeOrder(
           }
           case 'send': {
             // What protected the position has left only now, and may have been filled meanwhile: it is planned anew.
-            if (frees < MOST_FREES && (await hasFreed({ ...deps, line, trades }, tradable(), step))) {
-              frees++;
+            if (await freed.forClose(tradable(), step)) {
               position = null;
               break;
             }
-            frees = 0;
-            const sent = await sendLeg(saving, line, tradable(), { ...step, revision, refusals, now });
+            const makeWay = () => freed.forEntry(tradable(), step);
+            const sent = await sendLeg(saving, line, tradable(), {
+              ...{ ...step, revision, refusals, makeWay, now },
+            });
             ({ order: current, revision, refusals } = sent);
             if (sent.guards !== undefined) guards = sent.guards;
             opposed = sent.opposed ? { ...sent.opposed, times: (opposed?.times ?? 0) + 1 } : null;

@@ -19,12 +19,14 @@ import {
   legOf,
   type Order,
   passed,
+  type Side,
   sinceAccepted,
   wasSent,
   withLeg,
 } from '../../domain/orders/order.ts';
 import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/outcome.ts';
 import { isWorthWaiting } from '../../domain/orders/patience.ts';
+import { mayRest } from '../../domain/orders/priced.ts';
 import type { Opposed } from '../../domain/orders/step.ts';
 import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
@@ -51,6 +53,8 @@ interface ToSend {
   readonly again: boolean;
   readonly revision: number | null;
   readonly refusals: number;
+  /** An entry was not taken beside what protects the position: whether that has left for it. */
+  makeWay(): Promise<boolean>;
   now(): number;
 }
 
@@ -73,22 +77,43 @@ interface Freeing {
   readonly trades: Trades;
 }
 
-/** Where the broker reserves it, what protects the position keeps what is to be closed. It leaves for what is sent, and for nothing else. */
-export async function hasFreed(
-  { protecting, line, trades }: Freeing,
-  instruments: Instruments,
-  { order, leg: key }: Pick<ToSend, 'order' | 'leg'>,
-): Promise<boolean> {
-  if (!line.capabilities.reserves) return false;
-  const { instrument, side } = legNamed(order, key);
-  return protecting.free(order, { instrument: instruments.get(instrument), side }, line, trades);
+/** In a row. What the broker does not let go is not waited for until the deadline: it says itself whether it takes the order. */
+const MOST_FREES = 2;
+
+/** What protects the position leaves for what is sent, and for nothing else. true: it has left only now, and may have been filled meanwhile. */
+export function freeing({ protecting, line, trades }: Freeing) {
+  let [before, beside] = [0, 0];
+  type Sent = Pick<ToSend, 'order' | 'leg'>;
+  const free = (instruments: Instruments, { order, leg: key }: Sent, side: Side) =>
+    protecting.free(
+      order,
+      { instrument: instruments.get(legNamed(order, key).instrument), side },
+      line,
+      trades,
+    );
+  return {
+    /** Where the broker reserves it, it keeps what is to be closed. */
+    async forClose(instruments: Instruments, sent: Sent): Promise<boolean> {
+      const isKept = line.capabilities.reserves && before < MOST_FREES;
+      const hasFreed = isKept && (await free(instruments, sent, legNamed(sent.order, sent.leg).side));
+      before = hasFreed ? before + 1 : 0;
+      return hasFreed;
+    },
+    /** The broker takes no order to add to the position beside it. One that rests would stand against it again, and is refused. */
+    async forEntry(instruments: Instruments, sent: Sent): Promise<boolean> {
+      const { priced } = sent.order;
+      if ((priced && mayRest(priced)) || beside >= MOST_FREES) return false;
+      beside++;
+      return free(instruments, sent, legNamed(sent.order, sent.leg).side === 'buy' ? 'sell' : 'buy');
+    },
+  };
 }
 
 export async function sendLeg(
   deps: Sending,
   line: Line,
   instruments: Instruments,
-  { order: planned, leg: key, again, revision, refusals, now }: ToSend,
+  { order: planned, leg: key, again, revision, refusals, makeWay, now }: ToSend,
 ): Promise<Sent> {
   const pause = pauseSince(now);
   const instrument = instruments.get(legNamed(planned, key).instrument);
@@ -122,9 +147,15 @@ export async function sendLeg(
     const acked = passed(order, 'acked', now());
     // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
     if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
-    const { leg, side } = legNamed(order, key);
-    if (outcome.outcome === 'rejected' && outcome.isOpposed && leg === 'exit')
-      return { ...goesOn(await unsend(deps, order, key)), opposed: { side, error: outcome.error } };
+    if (outcome.outcome === 'rejected' && outcome.isOpposed) {
+      const { leg, side } = legNamed(order, key);
+      const isExit = leg === 'exit';
+      if (isExit || (await makeWay()))
+        return {
+          ...goesOn(await unsend(deps, order, key)),
+          ...(isExit && { opposed: { side, error: outcome.error } }),
+        };
+    }
     const after = recordOutcome(acked, key, outcome, now());
     if (!isWorthKeeping(after, key)) return goesOn(after);
     // Before anything is waited for: the broker's own id may be all that the order can be found by.

@@ -101,7 +101,7 @@ function Stop({ book, position, protection }: CellProps & { readonly protection:
 const SHORT: Readonly<Record<Protection['state'], string>> = {
   armed: 'armed: not yet seen at the broker',
   standing: '',
-  suspended: 'suspended while an exit is made',
+  suspended: 'suspended while an order is made',
   unprotected: '',
   unwatched: 'unwatched: nobody can look',
   left: 'left: nobody looks after it',

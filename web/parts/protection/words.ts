@@ -9,7 +9,7 @@ import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
 export const STATES: Readonly<Record<ProtectionState, string>> = {
   armed: 'wanted, not yet confirmed by the broker',
   standing: 'the broker shows it',
-  suspended: 'removed for an exit, placed again after it',
+  suspended: 'removed for an order of yours, placed again after it',
   unprotected: 'wanted, but not in place at the broker',
   unwatched: 'in place, but not watched: the broker refuses the credentials, or does not list it any more',
   left: 'not watched, since a restore or a change of the account’s credentials',
@@ -78,7 +78,7 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
     case 'unprotected':
       return `unprotected: wanted${at}, and it does not stand`;
     case 'suspended':
-      return 'taken away for an exit';
+      return 'taken away for an order of yours';
     case 'unwatched':
       return `not watched: ${by || 'the broker refuses the credentials'}`;
     case 'left':
