@@ -290,6 +290,30 @@ describe('what has become of a stop at Alpaca', () => {
       }
     });
 
+  const rejected = { ...MOVED, status: 'rejected', replaces: STOP.id };
+  for (const [before, status, taken] of [
+    [{ status: 'filled', ...filled }, 'triggered', '3'],
+    [{ status: 'partially_filled', filled_qty: '1', filled_avg_price: '169.5' }, 'triggered', '1'],
+    [{ status: 'new' }, 'ended', null],
+    [{ status: 'canceled' }, 'ended', null],
+  ] as const)
+    it(`is ${status} where the one in its place was rejected, by ${JSON.stringify(before)}`, async () => {
+      const { find } = await desk({
+        [BY_ID]: json(rejected),
+        [at('GET', STOP)]: json({ ...STOP, ...before }),
+      });
+      const state = (await find(sentAs(SECOND))) ?? assert.fail('it is found');
+      assert.deepEqual(
+        [state.brokerRef, state.status, state.order?.fillQuantity ?? null, state.order?.brokerRef ?? null],
+        [MOVED.id, status, taken, taken && STOP.id],
+      );
+    });
+
+  it('is not known while the one that it was to replace cannot be asked for', async () => {
+    const { find } = await desk({ [BY_ID]: json(rejected), [at('GET', STOP)]: json({}) });
+    await assert.rejects(find(sentAs(SECOND)), BrokerUnavailable);
+  });
+
   it('is nothing by Alpaca’s own word alone', async () => {
     assert.equal(await (await desk()).find(sentAs(FIRST)), null);
     for (const answer of [

@@ -291,6 +291,29 @@ describe('An order whose broker cannot say what became of a stop', () => {
   });
 });
 
+describe('A stop that was rejected in the place of one that was filled', () => {
+  const order: BrokerOrderState = {
+    ...{ brokerRef: 'first', status: 'filled', fillQuantity: decimal(5), fillPrice: decimal(89) },
+    ...{ fee: null, reason: null },
+  };
+  const state: StopState = { brokerRef: 'second', status: 'triggered', order, reason: null };
+  const leg = {
+    ...{ clientOrderId: 'fs' as ClientOrderId, formerIds: [], level: 0, quantity: decimal(5) },
+    ...{ limit: null, stop: decimal(90), sentAt: timestamp(NOW) },
+  } as unknown as ProtectiveLeg;
+  const fate = (recorded: readonly string[]) =>
+    fateOf({ stops: { find: async () => state } } as unknown as Line, leg, {
+      ...{ instrument: { symbol: 'AAPL' } as Instrument, side: 'sell', triggerBy: 'last' },
+      recorded: async () => recorded,
+    });
+
+  test('has closed what that one did, unless it is written down already', async () => {
+    assert.deepEqual((await fate([]))?.fills, [{ by: 'stop', order }]);
+    const known = await fate(['first']);
+    assert.deepEqual([known?.status, known?.fills], ['ended', []]);
+  });
+});
+
 describe('A target that gave way to the stop beside it', () => {
   const order = (more: Partial<BrokerOrderState>): BrokerOrderState => ({
     ...{ brokerRef: 'target', status: 'cancelled', fillQuantity: ZERO, fillPrice: null, fee: null },

@@ -119,6 +119,7 @@ const order = {
   limit_price: orNull(numeral),
   stop_price: orNull(numeral),
   replaced_by: orNull(Type.String()),
+  replaces: orNull(Type.String()),
 };
 
 interface Filling {

@@ -3,7 +3,7 @@
 // the same shares. Beside a target it is the second leg of one order (OCO), under an id of Alpaca's: the target's leads to it.
 //
 // To move one, Alpaca puts a new order in its place, with an id of its own and one of ours. That it was taken does not mean yet
-// that it stands: where it is rejected, the old one does, or has been filled.
+// that it stands: where it is rejected, the old one does, or has been filled, and that fill is told as its own.
 //
 // Where the documents are silent, the worse is assumed:
 // - Legs are not told of an order that is asked for by the client's id: they are asked for by Alpaca's.
@@ -82,6 +82,15 @@ export function openStops(questions: Questions): Stops {
     const target = await orderById(order.id, signal);
     const leg = target && (await lastLeg((target.legs ?? []).filter(isStop), signal));
     return leg ? { order: leg, target } : null;
+  }
+
+  /** Of one that was rejected: what has filled the one in whose place it was to stand; null: nothing has. */
+  async function filledBefore({ order, target }: Found, signal: AbortSignal): Promise<StopState | null> {
+    const { id, status, filled_qty, replaces } = order;
+    if (target || status !== 'rejected' || sign(exact(filled_qty)) > 0 || !replaces) return null;
+    const before = await orderById(replaces, signal);
+    const state = before && stopStateOf({ order: before, target: null });
+    return state?.order ? { ...state, brokerRef: id } : null;
   }
 
   /** `accepted`: what Alpaca's answer makes of it; null: it is not the stop that was sent. */
@@ -239,7 +248,7 @@ export function openStops(questions: Questions): Stops {
 
     async find({ clientOrderId }, signal) {
       const found = await locate(clientOrderId, signal);
-      return found && stopStateOf(found);
+      return found && ((await filledBefore(found, signal)) ?? stopStateOf(found));
     },
   };
 }

@@ -128,7 +128,7 @@ export async function fateOf(line: Line, leg: ProtectiveLeg, at: Place): Promise
     // Where it was overwritten, the broker may know it by its former name.
     for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
       const state = await line.stops?.find({ ...sent, clientOrderId });
-      if (state) return stopFate(state);
+      if (state) return stopFate(await unlessRecorded(line, state, leg, at));
     }
     return null;
   }
@@ -136,6 +136,19 @@ export async function fateOf(line: Line, leg: ProtectiveLeg, at: Place): Promise
   // Where a stop stands beside it, either may have come first.
   const beside = leg.stop === null ? null : ((await line.stops?.find(sent)) ?? null);
   return targetFate(order, beside, { hasStop: leg.stop !== null });
+}
+
+/** What filled the stop in whose place this one was to stand may be told of both: it is written down once. */
+async function unlessRecorded(
+  { stops }: Line,
+  state: StopState,
+  { sentAt }: ProtectiveLeg,
+  at: Place,
+): Promise<StopState> {
+  const ref = state.order?.brokerRef ?? null;
+  if (stops?.names || ref === null || ref === state.brokerRef) return state;
+  const isRecorded = (await at.recorded(sentAt)).includes(ref);
+  return isRecorded ? { ...state, status: 'ended', order: null } : state;
 }
 
 /** A broker without our ids may tell of one order for a stop and for the one that was set in its place: it is told once. */
