@@ -18,7 +18,7 @@ const TELEGRAM = 'https://api.telegram.org';
 export function openChannels(settings: ChannelSettings): Channels {
   const { clock, log, telegramUrl = TELEGRAM } = settings;
   const deps = { post: openPost(settings), clock };
-  const bots = { post: telegramUrl === TELEGRAM ? deps.post : openOwnPost(settings), telegramUrl };
+  const bots = { post: telegramUrl === TELEGRAM ? deps.post : openOwnPost(settings), clock, telegramUrl };
   const by = (address: Address, message: Message): Promise<Attempt> => {
     switch (address.kind) {
       case 'telegram':

@@ -1,13 +1,25 @@
 // Telegram, Discord and Slack: plain text, with whatever came from outside escaped, so that a name can neither lay out a
 // message nor call somebody.
 
+import { millis } from '../domain/ids.ts';
 import type { Attempt, Message } from '../domain/told/notification.ts';
 import type { Addresses } from './channel.ts';
 import type { Answered, Post } from './post.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Fillpath' };
 
-const linesOf = ({ title, text, link }: Message): [string, string, string] => [title, text, link];
+interface Clocked {
+  readonly post: Post;
+  readonly clock: { now(): number };
+}
+
+/** A chat dates a message by its arrival: one that had to wait says itself of when it is. */
+const LATE_MS = 60_000;
+
+function linesOf({ at, title, text, link }: Message, { now }: Clocked['clock']): [string, string, string] {
+  const isLate = now() - millis(at) > LATE_MS;
+  return [title, isLate ? `At ${at.slice(0, 10)} ${at.slice(11, 16)} UTC: ${text}` : text, link];
+}
 
 /** By characters that are whole; the longest that the service takes is counted in UTF-16 units. */
 const cut = (text: string, most: number): string =>
@@ -49,14 +61,14 @@ const secondsOf = (value: unknown): number | null =>
   typeof value === 'number' && value >= 0 ? Math.ceil(value * 1000) : null;
 
 export async function sendTelegram(
-  { post, telegramUrl }: { readonly post: Post; readonly telegramUrl: string },
+  { post, clock, telegramUrl }: Clocked & { readonly telegramUrl: string },
   { botToken, chatId }: Addresses['telegram'],
   message: Message,
 ): Promise<Attempt> {
   const answered = await send(post, `${telegramUrl}/bot${botToken}/sendMessage`, {
     chat_id: chatId,
     // Without a parse_mode, so that nothing in it is markup.
-    text: cut(linesOf(message).join('\n'), 4096),
+    text: cut(linesOf(message, clock).join('\n'), 4096),
     link_preview_options: { is_disabled: true },
   });
   const { status, body } = answered;
@@ -74,11 +86,11 @@ export async function sendTelegram(
 }
 
 export async function sendDiscord(
-  { post }: { readonly post: Post },
+  { post, clock }: Clocked,
   { url }: Addresses['discord'],
   message: Message,
 ): Promise<Attempt> {
-  const [title, text, link] = linesOf(message);
+  const [title, text, link] = linesOf(message, clock);
   const answered = await send(post, url, {
     content: cut(`${escapedMarkdown(title)}\n${escapedMarkdown(text)}\n${link}`, 2000),
     // Whatever stands in it calls nobody.
@@ -99,12 +111,12 @@ export async function sendDiscord(
 const escapedMarkdown = (text: string): string => text.replace(/[\\*_~`|<>[\]()#@:-]/g, '\\$&');
 
 export async function sendSlack(
-  { post }: { readonly post: Post },
+  { post, clock }: Clocked,
   { url }: Addresses['slack'],
   message: Message,
 ): Promise<Attempt> {
   const answered = await send(post, url, {
-    text: cut(linesOf(message).map(escapedEntities).join('\n'), 3000),
+    text: cut(linesOf(message, clock).map(escapedEntities).join('\n'), 3000),
     mrkdwn: false,
     unfurl_links: false,
   });

@@ -204,6 +204,27 @@ describe('Discord and Slack', () => {
   });
 });
 
+test('a chat is told of when it was, where that is more than a minute ago', async (t) => {
+  const at = timestamp(NOW - 60_001);
+  const said = async (kind: 'telegram' | 'discord' | 'slack', message: Message) => {
+    const receiver = await openReceiver(t, answers(200, {}));
+    const address: Address =
+      kind === 'telegram'
+        ? { kind, botToken: '123:secret-token', chatId: '-100' }
+        : { kind, url: `${receiver.url}/a/secret-token` };
+    await channels(receiver.url).send(address, message);
+    return receiver.received[0]?.body ?? '';
+  };
+  for (const kind of ['telegram', 'discord', 'slack'] as const) {
+    assert.match(
+      (await said(kind, { ...MESSAGE, at })).replaceAll('\\', ''),
+      /At 2026-11-16 14:58 UTC: buy 1/,
+      kind,
+    );
+    assert.doesNotMatch(await said(kind, MESSAGE), /UTC/, kind);
+  }
+});
+
 describe("A Bot API server of the operator's own", () => {
   const TOKEN = `123456789:${'A'.repeat(35)}`;
   const telegram: Address = { kind: 'telegram', botToken: TOKEN, chatId: '42' };
