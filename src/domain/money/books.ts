@@ -64,7 +64,7 @@ interface Fill {
 }
 
 /** What was not held any more when an order was planned: somebody else has closed it, or protection has, and that was not known yet. */
-export interface Missing extends Holding {
+interface Missing extends Holding {
   readonly missedBy: OrderId;
   readonly at: Timestamp;
 }
