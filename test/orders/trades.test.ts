@@ -140,6 +140,25 @@ describe('GET /trading/trades', () => {
     assert.ok(lines[3]?.includes(items[3]?.exit_order_ids.join(' ') ?? 'none'));
   });
 
+  test('goes on from its place where the last trade of a page is another by the time of the next', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({}, rich);
+    const orders = await tradedDay(world, trader, clock.advance);
+    const [, second, third] = (await trades(world, trader)).items;
+    const { items, next_cursor } = await trades(world, trader, '?limit=2');
+    assert.equal(items[1]?.id, second?.id);
+    // What opened it is known to have been another order's.
+    await world.db.commit([
+      sql`update order_legs set fill_quantity = ${'0'} where order_id = ${orders[6]}`,
+      sql`update order_history set version = version + 1 where order_id = ${orders[6]}`,
+    ]);
+    const ids = (await trades(world, trader)).items.map(({ id }) => id);
+    assert.ok(second && third && !ids.includes(second.id));
+    const next = await trades(world, trader, `?limit=2&cursor=${next_cursor}`);
+    assert.equal(next.items[0]?.id, third.id);
+  });
+
   test('is of what is asked for: account, symbol in any spelling, strategy, what closed it, currency, time', async (t) => {
     const clock = settableClock();
     const world = await openWorld(t, { clock });
@@ -179,6 +198,8 @@ describe('GET /trading/trades', () => {
       '?limit=0',
       '?cursor=x',
       '?cursor=01990000-0000-7000-8000-000000000000.x',
+      '?cursor=01990000-0000-7000-8000-000000000000~x',
+      '?cursor=01990000-0000-7000-8000-000000000000~1~2',
       '?closed_by=luck',
       '?currency=usd',
       '?tz=UTC',

@@ -9,7 +9,7 @@ import { newAllowance } from '../../data/orders/history.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
 import { add, type Decimal, subtract, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { type AccountId, isUuid, millis, type OrderId, type UserId } from '../../domain/ids.ts';
+import { type AccountId, isUuid, millis, type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import type { Range } from '../../domain/money/performance.ts';
 import { type ClosedTrade, ENOUGH_TRADES, openFigures, told } from '../../domain/money/trade-figures.ts';
 import {
@@ -41,7 +41,7 @@ export interface TradesFilter extends Range {
   readonly currency?: string;
 }
 
-/** Newest first. The cursor is the last trade of the page before. */
+/** Newest first. The cursor is the place of the last trade of the page before: that one may be another by now. */
 export async function readTrades(
   deps: TradesDeps,
   user: UserId,
@@ -50,13 +50,32 @@ export async function readTrades(
   const { cursor, limit } = page;
   const { lists } = deps.db;
   const { closed } = await findTrades(deps, user, filter);
-  const end = cursor === null ? closed.length : closed.findIndex(({ id }) => id === cursor);
-  const found = closed.slice(Math.max(0, end - limit - 1), Math.max(0, end)).reverse();
+  const end = cursor === null ? closed.length : olderThan(cursor, closed);
+  const found = closed.slice(Math.max(0, end - limit - 1), end).reverse();
   const real = filter.simulation ? NONE : await realMoneyAmong(lists, found.map(accountOf));
   // A CSV is read in larger pages, since each of them is looked for anew.
   const most = MOST_CHARACTERS * Math.ceil(limit / 200);
-  return pageOf(found, page, (trade) => show(trade, filter.simulation, real), most);
+  const { items, next_cursor } = pageOf(found, page, (trade) => show(trade, filter.simulation, real), most);
+  const last = found[items.length - 1];
+  return { items, next_cursor: next_cursor && last ? cursorOf(last) : null };
 }
+
+const cursorOf = ({ id, closedAt }: ClosedTrade): string => `${id}~${millis(closedAt)}`;
+
+/** How many were closed before that place. Of a trade alone: before that one, where it is still there. */
+function olderThan(cursor: string, closed: readonly ClosedTrade[]): number {
+  const [id = '', time] = cursor.split('~');
+  const closedAt =
+    time === undefined ? closed.find((trade) => trade.id === id)?.closedAt : timestamp(Number(time));
+  if (closedAt === undefined) return 0;
+  const end = closed.findIndex((trade) => inOrder(trade, { id, closedAt }) >= 0);
+  return end < 0 ? closed.length : end;
+}
+
+type Place = Pick<ClosedTrade, 'id' | 'closedAt'>;
+
+const inOrder = (a: Place, b: Place): number => compared(a.closedAt, b.closedAt) || compared(a.id, b.id);
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** What they came to, in one currency: that which is asked for, or that of most of them. */
 export async function readTradesSummary(
@@ -171,8 +190,7 @@ async function findTrades(
     open.push(...counted.open.filter(isOf));
     foreign.push(...counted.foreign.filter(({ at }) => isWithin(at, filter)));
   }
-  if (accounts.length > 1)
-    closed.sort((a, b) => (a.closedAt < b.closedAt ? -1 : a.closedAt > b.closedAt ? 1 : 0));
+  closed.sort(inOrder);
   return { closed, open, foreign };
 }
 

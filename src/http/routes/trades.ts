@@ -51,7 +51,7 @@ export function tradesRoutes(server: FastifyInstance, deps: TradesRoutes): void 
     async (request, reply) => {
       const filter = filterOf(request.query);
       const user = request.caller.user.id;
-      const page = pageOf(request.query, isTradeId);
+      const page = pageOf(request.query, isTradeCursor);
       if (!wantsCsv(request)) return deps.trades.asJson(user, { filter, ...page });
       const read = (next: PageRequest) => deps.trades.asCsv(user, { filter, ...next });
       return sendList(request, reply, TRADES_CSV, read, ROWS_AT_ONCE);
@@ -110,6 +110,12 @@ export function tradesRoutes(server: FastifyInstance, deps: TradesRoutes): void 
 const isTradeId = (text: string): boolean => {
   const [order = '', leg = '1', ...more] = text.split('.');
   return isUuid(order) && /^[1-9]\d{0,3}$/.test(leg) && more.length === 0;
+};
+
+/** A trade, and when it was closed. */
+const isTradeCursor = (text: string): boolean => {
+  const [trade = '', closedAt = '0', ...more] = text.split('~');
+  return isTradeId(trade) && /^\d{1,13}$/.test(closedAt) && more.length === 0;
 };
 
 function filterOf(query: Static<typeof TradesSummaryQuery>): TradesFilter {
