@@ -51,6 +51,24 @@ describe('Hints in quick succession', () => {
   });
 });
 
+test('While its broker is away, a position without a stop is tried for every two seconds', async (t) => {
+  const desk = openProtecting(t);
+  const tried: number[] = [];
+  Object.defineProperty(desk, 'isAway', {
+    get() {
+      tried.push(desk.at());
+      return desk.at() < 10_000;
+    },
+  });
+  await desk.begin();
+  await desk.pass(12_000);
+  assert.deepEqual(
+    [...new Set(tried)].filter((at) => at <= 11_000),
+    [0, 1_000, 3_000, 5_000, 7_000, 9_000, 11_000],
+  );
+  assert.deepEqual(desk.covered(), [1]);
+});
+
 describe('What is heard during a look', () => {
   test('is seen to half a second after the look was begun, not with the next sweep', async (t) => {
     const desk = openProtecting(t);

@@ -239,13 +239,16 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       return away(first, how, new CredentialsRejected(NOT_VERIFIED));
     try {
       let isFirst = true;
-      const version = how.account.connectionVersion;
-      const kept = await deps.connections.use({ accountId, simulation, version }, async (line) => {
+      const target = { accountId, simulation, version: how.account.connectionVersion };
+      // Where the last look was not answered the looks are the retries: as many accounts as there are ask a broker that is away.
+      const patience = unseen.has(id) ? { retries: 1 } : {};
+      const lookAfter = async (line: Line) => {
         // Over a new connection what was saved over the last one counts.
         const protection = isFirst ? first : await reread(first);
         isFirst = false;
         return protection === null ? gone(first) : keep(line, protection, how);
-      });
+      };
+      const kept = await deps.connections.use(target, lookAfter, patience);
       retries.over(accountId);
       unseen.delete(id);
       return kept;

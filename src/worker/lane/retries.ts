@@ -6,7 +6,7 @@ import type { Protection } from '../../domain/protection/protection.ts';
 export const FIRST_RETRY_MS = 1_000;
 export const LONGEST_RETRY_MS = 15_000;
 /** While a position has no stop. */
-const LONGEST_BARE_RETRY_MS = 4_000;
+const LONGEST_BARE_RETRY_MS = 2_000;
 
 export const longestRetryMs = ({ state }: Protection): number =>
   state === 'standing' ? LONGEST_RETRY_MS : LONGEST_BARE_RETRY_MS;
