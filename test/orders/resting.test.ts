@@ -339,6 +339,35 @@ describe('what rests', () => {
     assert.equal((await world.order(bystander, anothers.order_id)).status, 'placed');
   });
 
+  test('goes with an account that is deleted with keep_positions, which names it, and without keeps it', async (t) => {
+    const { clock, world, trader, entry, until, atExchange } = await restingDesk(t);
+    const { body: real } = await entry({});
+    const { body: simulated } = await entry({}, '?simulation=true');
+    const remove = (query: string) =>
+      world.as<Problem & { left: { kind: string; price: number }[] }>(
+        trader,
+        'DELETE',
+        `/trading/accounts/${trader.account.id}${query}`,
+      );
+    const refused = await remove('');
+    assert.deepEqual([refused.status, refused.body.code], [409, 'orders_under_way']);
+    const removed = await remove('?keep_positions=true');
+    assert.equal(removed.status, 200, JSON.stringify(removed.body));
+    assert.deepEqual(
+      removed.body.left.map(({ kind, price }) => [kind, price]),
+      [['entry', 59_000]],
+    );
+    clock.advance(200_000);
+    for (const { order_id } of [real, simulated])
+      await until(
+        order_id,
+        ({ status, verification }) => status === 'placed' && verification.state === 'done',
+      );
+    assert.equal((await atExchange()).length, 2, 'what stands at the broker, or on the simulated book, stands');
+    const { body: metrics } = await world.request<string>({ method: 'GET', url: '/metrics' });
+    assert.match(metrics, /fillpath_resting_entries 0\n/);
+  });
+
   test('is taken back outside the trading hours, and in a pause, at the next sweep', async (t) => {
     const { clock, world, trader, entry, until } = await restingDesk(t);
     const { body } = await entry({});

@@ -7,7 +7,7 @@ import { leaveGroups } from '../../data/accounts/groups.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
 import { keptProtections } from '../../data/orders/protections.ts';
 import { leaveProtections } from '../../data/orders/protections-left.ts';
-import { restingOf } from '../../data/orders/resting.ts';
+import { leaveEntry, restingOf } from '../../data/orders/resting.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
@@ -40,7 +40,8 @@ export async function removeAccount(
   // Looked at again by the unit that deletes; here, because the worker would not answer before they have ended.
   const underWay = await accountsUnderWay(db, owner.id);
   if (underWay.includes(account.id)) return deny('orders_under_way');
-  const resting = (await restingOf(db, account.id)).flatMap(leftEntries);
+  const entries = await restingOf(db, account.id);
+  const resting = entries.flatMap(leftEntries);
   if (resting.length > 0 && !keepPositions)
     return deny('orders_under_way', {
       detail: `Entries of the account rest at the broker: ${leftInWords(resting)}.`,
@@ -54,8 +55,12 @@ export async function removeAccount(
 
   const now = clock.now();
   const left = [...(await keptProtections(db, owner.id, account.id)).flatMap(leftOrders), ...resting];
+  const [deleted, idle] = deleteAccount(account.id, timestamp(now));
   const lost = await db.commit([
-    ...deleteAccount(account.id, timestamp(now)),
+    deleted,
+    // Those that are named: one that came since is looked after by its check, and the account is not deleted.
+    ...(keepPositions ? entries.flatMap(({ id: entry }) => leaveEntry(entry)) : []),
+    idle,
     ...leaveGroups(account.id),
     leaveProtections(ACCOUNT_DELETED, timestamp(now), account.id),
     ...(mustBeFlat ? [noOrderSince(account, seen)] : []),

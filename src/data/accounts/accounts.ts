@@ -372,7 +372,7 @@ export const resealCredentials = (id: AccountId, before: string, sealed: string)
  * Guarded by `account` and then by `idle`: nothing of it may be under way, neither an order nor a fill check. In two
  * statements, because only a statement that begins after the account's row is locked sees every order accepted before.
  */
-export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
+export const deleteAccount = (id: AccountId, now: Timestamp): [account: Statement, idle: Statement] => [
   must(
     'account',
     sql`update trading_accounts set deleted_at = ${now} where id = ${id} and deleted_at is null`,

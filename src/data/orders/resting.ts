@@ -29,6 +29,15 @@ export const restingOf = (db: Db, account: AccountId): Promise<Order[]> =>
 export const restingOfUser = (db: Db, user: UserId): Promise<Order[]> =>
   ordersWhere(db, sql`where priced is not null and unsettled = true and user_id = ${user}`);
 
+/** Nobody follows it any more, and it rests where it is. One whose end somebody has to find out yet is left as it is. */
+export const leaveEntry = (order: OrderId): Statement[] => [
+  sql`update fill_checks set state = 'done', visible_at = null
+      where order_id = ${order} and state in ('scheduled', 'running') and exists (
+        select 1 from order_history where order_id = ${order} and status in ('placed', 'partially_filled'))`,
+  sql`update order_history set unsettled = ${false}
+      where order_id = ${order} and priced is not null and status in ('placed', 'partially_filled')`,
+];
+
 /** An entry that was given up is looked at now, and not only when its turn comes. */
 export const lookAtGivenUp = (order: OrderId, now: Timestamp): Statement =>
   sql`update fill_checks set next_at = ${now} where order_id = ${order} and state = 'dead_letter'`;
