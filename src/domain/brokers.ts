@@ -315,6 +315,7 @@ export const BROKERS = complete({
       findsByClientIdMs: 0,
       reduceOnly: false,
       fractionalQuantities: false,
+      takesBackRest: true,
       stop: 'none',
       moves: 'replace',
       reserves: false,

@@ -10,6 +10,8 @@ export interface Capabilities {
   readonly findsByClientIdMs: number;
   readonly reduceOnly: boolean;
   readonly fractionalQuantities: boolean;
+  /** An order is for now or not at all, because we ask for that: that its rest is taken back is no word of the broker's. */
+  readonly takesBackRest?: boolean;
   /** What a stop at the broker closes: all that is held, or the quantity that it was given. */
   readonly stop: (typeof STOPS)[number];
   /** How a stop gets another price: the same call overwrites it, it is changed where it stands, or a new one takes its place. */

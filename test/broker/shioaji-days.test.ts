@@ -490,6 +490,7 @@ describe('an order at SinoPac', () => {
       { status: 'Filled', deal_quantity: 1, deals: deals([22_000, 1]) },
       { status: 'PartFilled', deal_quantity: 2, deals: deals([22_000, 1]) },
       { status: 'Filled', deal_quantity: 3, deals: deals([22_000, 3]) },
+      { status: 'Cancelled', cancel_quantity: 1 },
     ]) {
       const { broker } = await opened({
         'POST order/trades': json([trade(status)]),

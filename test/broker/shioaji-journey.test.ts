@@ -62,6 +62,26 @@ describe('with an account at SinoPac', () => {
     assert.deepEqual([orders.length, order.legs?.[0]?.broker_ref], [1, orders[0]?.broker_ref]);
   });
 
+  it('what nobody took of a close at that moment is closed a moment later, and no more than is held', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    const bought = await world.send(trader, { symbol: 'TXF1!', quantity: 5 });
+    await until(trader, bought.body.order_id, ({ status }) => status === 'filled');
+    await account.set({ fill: 'cancel' });
+    const { body } = await world.send(trader, { symbol: 'TXF1!', action: 'close_long' });
+    await account.set({ fill: 'full' });
+    const order = await until(trader, body.order_id, ({ status }) => status === 'filled');
+    const exits = order.legs?.filter(({ leg }) => leg === 'exit') ?? [];
+    assert.deepEqual([exits[0]?.status, exits.at(-1)?.status], ['cancelled', 'filled']);
+    const { orders, positions } = await account.ledger();
+    assert.equal(orders.length, exits.length + 1);
+    assert.deepEqual(
+      positions.filter(({ quantity }) => quantity !== '0'),
+      [],
+    );
+  });
+
   it('two that are alike and both lost stay unknown, are shown as such, and none is sent again', async (t) => {
     const account = await stub.account();
     const { world, ready, until } = await journey(t, at());

@@ -237,6 +237,84 @@ describe('An exit behind an entry of which nobody knows the end', () => {
   });
 });
 
+describe('Where orders are for now or not at all, and the broker takes back the rest because it was asked to', () => {
+  const able = { refusesDuplicateIds: false, reduceOnly: false, fractionalQuantities: false };
+  const cut = leg('exit', 'sell', 5, 'cancelled', 3);
+  const exitError = { code: 'cancelled_by_broker', message: 'taken back' } as const;
+  const brokerName = 'shioaji';
+  const thin = (legs: readonly Leg[], more: Partial<Order> = {}): Order =>
+    executing(closing('long'), legs, { ...{ positionBefore: decimal(5), exitError, brokerName }, ...more });
+  const again = (nth: number, fill = 0): Leg => leg('exit', 'sell', 2, 'cancelled', fill, { nth });
+
+  test('what is left is closed under the next id, as often as it takes', () => {
+    for (const legs of [[cut], [cut, again(2)], [cut, again(2), again(3)]]) {
+      const step = decided(thin(legs), { able, position: held(2) });
+      assert.deepEqual(said(step), ['exit', 'sell', '2']);
+      assert.ok(step.do === 'send');
+      assert.equal(step.order.legs.at(-1)?.nth, legs.length + 1);
+    }
+    // All of it, where nobody took any.
+    const none = thin([leg('exit', 'sell', 5, 'cancelled')]);
+    assert.deepEqual(said(decided(none, { able, position: held(5) })), ['exit', 'sell', '5']);
+  });
+
+  test('of a position that was read after that, and agrees with our fills: never more than is held', () => {
+    const unread = decided(thin([cut]), { able });
+    assert.deepEqual(unread, { do: 'read the position', afterMs: 500, rests: true });
+    assert.deepEqual(decided(thin([cut, again(2), again(3)]), { able }), {
+      ...{ do: 'read the position', afterMs: 2_000, rests: true },
+    });
+    // It lags: 3 of these 5 are sold.
+    assert.deepEqual(said(decided(thin([cut]), { able, position: held(5, 2) })), ['read the position']);
+    assert.deepEqual(said(decided(thin([cut]), { able, position: held(1) })), ['exit', 'sell', '1']);
+    assert.deepEqual(said(decided(thin([cut]), { able, position: held(0) })), ['end', 'filled', null]);
+  });
+
+  test('until its deadline: then it says what the broker said, with what was filled', () => {
+    const late = thin([cut, again(2)], { deadlineAt: timestamp(NOW - 1) });
+    assert.deepEqual(said(decided(late, { able })), ['end', 'cancelled', 'cancelled_by_broker']);
+  });
+
+  test('it is looked at until its end, since what comes then is for the worker to do', () => {
+    const placed = thin([leg('exit', 'sell', 5, 'placed')]);
+    const state = { brokerRef: 'x', fillQuantity: decimal(0), fillPrice: null, fee: null, reason: null };
+    assert.equal(recordState(placed, 'exit', { ...state, status: 'placed' }, NOW).status, 'executing');
+    const watch = { looks: 9, ms: 60_000 };
+    assert.deepEqual(said(decided(placed, { able, watch })), ['look']);
+    const late = { ...placed, deadlineAt: timestamp(NOW - 1) };
+    assert.deepEqual(said(decided(late, { able, watch })), ['end', 'placed', null]);
+  });
+
+  test('an amount is closed, and no more', () => {
+    const amount = executing(
+      { operation: 'PLACE_EXIT_ORDER', direction: 'long' },
+      [leg('exit', 'sell', 4, 'cancelled', 3)],
+      { quantity: decimal(4), positionBefore: decimal(9), exitError, brokerName },
+    );
+    assert.deepEqual(said(decided(amount, { able, position: held(6) })), ['exit', 'sell', '1']);
+  });
+
+  test('a reversal goes on closing too, and opens when that is done', () => {
+    const reversal = executing(
+      { operation: 'PLACE_ENTRY_ORDER', side: 'sell' },
+      [cut, { ...leg('entry', 'sell', 1, 'planned'), sentAt: null }],
+      { positionBefore: decimal(5), quantity: decimal(1), exitError, brokerName },
+    );
+    assert.deepEqual(said(decided(reversal, { able })), ['read the position']);
+    assert.deepEqual(said(decided(reversal, { able, position: held(2) })), ['exit', 'sell', '2']);
+    assert.deepEqual(said(decided(reversal, { able, position: held(0) })), ['entry', 'sell', '1']);
+  });
+
+  test('a close that failed there, or was refused, keeps to the word that it has had', () => {
+    const failed = thin([leg('exit', 'sell', 5, 'failed', 3)], {
+      exitError: { code: 'failed_at_broker', message: 'no' },
+    });
+    assert.deepEqual(said(decided(failed, { able, position: held(2) })), [
+      ...['end', 'failed', 'failed_at_broker'],
+    ]);
+  });
+});
+
 test('A symbol that rolls: a month whose close was never sent until the deadline is not told as closed', () => {
   const months = executing(
     closing('long'),

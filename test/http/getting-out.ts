@@ -157,7 +157,9 @@ const FINAL = holds(
 
 export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
   insufficient_margin: FINAL,
-  cancelled_by_broker: FINAL,
+  cancelled_by_broker: holds(
+    'the broker’s final word on the close itself, shown in its own words; other closes go on. Where an order is for now or not at all (SinoPac), a rest that was taken back is none: it is closed by the next order, until the deadline',
+  ),
   failed_at_broker: FINAL,
   market_closed: holds(
     'the broker’s final word, shown with the hours: an order that waits until morning would close at a price that nobody has seen. A market that takes closes only is still asked',

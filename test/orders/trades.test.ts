@@ -150,8 +150,8 @@ describe('GET /trading/trades', () => {
     assert.equal(items[1]?.id, second?.id);
     // What opened it is known to have been another order's.
     await world.db.commit([
-      sql`update order_legs set fill_quantity = ${'0'} where order_id = ${orders[6]}`,
-      sql`update order_history set version = version + 1 where order_id = ${orders[6]}`,
+      sql`update order_legs set fill_quantity = ${'0'} where order_id = ${orders[6] ?? null}`,
+      sql`update order_history set version = version + 1 where order_id = ${orders[6] ?? null}`,
     ]);
     const ids = (await trades(world, trader)).items.map(({ id }) => id);
     assert.ok(second && third && !ids.includes(second.id));

@@ -192,7 +192,8 @@ export function stateOf(trade: Trade): BrokerOrderState | null {
   if (compare(fillQuantity, exact(status.deal_quantity ?? Number(fillQuantity))) !== 0) return null;
   const left = subtract(subtract(quantity, fillQuantity), exact(status.cancel_quantity ?? 0));
   if (compare(fillQuantity, quantity) > 0 || isUndecided(trade)) return null;
-  const fate = fateOf(status.status, { fillQuantity, quantity, left });
+  const isTold = (status.cancel_quantity ?? 0) > 0;
+  const fate = fateOf(status.status, { fillQuantity, quantity, left, isTold });
   if (fate === null) return null;
   return {
     brokerRef: order.id,
@@ -208,19 +209,21 @@ interface Amounts {
   readonly fillQuantity: Decimal;
   readonly quantity: Decimal;
   readonly left: Decimal;
+  /** It says how much was taken back: what is left beside that was filled, and its deals are yet to be told. */
+  readonly isTold: boolean;
 }
 
 /** Whatever the word for it: all of it filled is filled, and what is filled in part and has nothing left has ended. */
 function fateOf(
   word: Trade['status']['status'],
-  { fillQuantity, quantity, left }: Amounts,
+  { fillQuantity, quantity, left, isTold }: Amounts,
 ): BrokerOrderState['status'] | null {
   if (compare(fillQuantity, quantity) === 0) return 'filled';
   switch (word) {
     case 'Failed':
       return 'failed';
     case 'Cancelled':
-      return 'cancelled';
+      return isTold && sign(left) > 0 ? null : 'cancelled';
     case 'Filled':
       return sign(fillQuantity) > 0 && sign(left) <= 0 ? 'cancelled' : null;
     default:

@@ -1,5 +1,6 @@
 // What a word from the broker about a leg means for the order, and what to do after a fill-verification poll.
 
+import { BROKERS } from '../brokers.ts';
 import { compare, type Decimal, ZERO } from '../decimal.ts';
 import { millis, type Timestamp, timestamp } from '../ids.ts';
 import {
@@ -94,14 +95,21 @@ const isFirstPart = ({ priced }: Order, { fillQuantity }: BrokerOrderState): boo
  * While a worker has an exit in hand, it decides whether that was all: more may have to be taken, and a close that the exchange
  * clamped and ended may have closed all there was.
  */
-const isForWorkerToEnd = (
-  { status, awaitsRest, legs }: Order,
-  leg: Leg | undefined,
-  seen: BrokerOrderState['status'],
-): boolean =>
-  status === 'executing' &&
+const isForWorkerToEnd = (order: Order, leg: Leg | undefined, seen: BrokerOrderState['status']): boolean =>
+  order.status === 'executing' &&
   leg?.leg === 'exit' &&
-  (awaitsRest || seen === 'cancelled' || seen === 'failed' || legs.some((other) => isElsewhere(other, leg)));
+  (order.awaitsRest ||
+    seen === 'cancelled' ||
+    seen === 'failed' ||
+    order.legs.some((other) => isElsewhere(other, leg)) ||
+    (seen !== 'filled' && takesBackRest(order)));
+
+/** Its orders are for now or not at all: that a rest is taken back is what the broker was asked for, and no word of its own. */
+export const takesBackRest = ({
+  brokerName,
+  simulation,
+}: Pick<Order, 'brokerName' | 'simulation'>): boolean =>
+  !simulation && BROKERS[brokerName].capabilities.takesBackRest === true;
 
 /** It closes in several months, and does nothing else. */
 export const isOfMonths = ({ legs }: Order): boolean =>

@@ -2,6 +2,7 @@
 
 import { compare, subtract, ZERO } from '../decimal.ts';
 import { millis } from '../ids.ts';
+import { takesBackRest } from './fill.ts';
 import { type Leg, moveTo, type Order } from './order.ts';
 import { endedByBroker, isDoubtful, stillHeld, stopped } from './outcome.ts';
 import { beforeRound } from './patience.ts';
@@ -21,6 +22,13 @@ const isLike = (leg: Leg, { instrument, side }: Close): boolean =>
 const isEnded = (leg: Leg | undefined): leg is Leg & { readonly status: 'cancelled' | 'failed' } =>
   leg?.status === 'cancelled' || leg?.status === 'failed';
 
+/** It was for now or not at all, and there was nobody to take its rest just then: another moment is another market. */
+const isTakenBack = (order: Order, { status }: Leg): boolean =>
+  status === 'cancelled' && takesBackRest(order);
+
+/** The broker has ended it, and this is its last word on that close. */
+export const isKept = (order: Order, leg: Leg): boolean => isEnded(leg) && !isTakenBack(order, leg);
+
 const refusals = ({ legs }: Order, close: Close): readonly Leg[] =>
   legs.filter((leg) => isLike(leg, close) && leg.status === 'rejected');
 
@@ -36,19 +44,20 @@ export function keptByBroker(
   { now, able }: Facts,
   { lagMs }: Rules,
 ): (string | null)[] {
-  const isKept = (close: Leg) => {
+  const isLetGo = (close: Leg) => {
     const sent = order.legs.filter((leg) => isLike(leg, close) && !isUnsent(leg));
     const [before, last] = [sent.at(-2), sent.at(-1)];
+    if (last && isTakenBack(order, last)) return true;
     if (isEnded(last)) {
       const isMore = compare(close.quantity, subtract(last.quantity, last.fillQuantity ?? ZERO)) > 0;
       const isAskedAgain = order.awaitsRest && able.reduceOnly && !isEnded(before);
-      return !isMore && !isAskedAgain;
+      return isMore || isAskedAgain;
     }
     const [first, ...more] = refusals(order, close);
-    return more.length > 1 && first?.sentAt != null && now - millis(first.sentAt) > lagMs;
+    return more.length < 2 || first?.sentAt == null || now - millis(first.sentAt) <= lagMs;
   };
   const closes = planned.legs.filter((leg) => leg.leg === 'exit' && isUnsent(leg));
-  return closes.filter(isKept).map(({ instrument }) => instrument);
+  return closes.filter((close) => !isLetGo(close)).map(({ instrument }) => instrument);
 }
 
 /** What is held and the broker does not let go. */
@@ -64,13 +73,30 @@ export function refusedFor(order: Order, held: readonly Holding[]): Order {
   );
 }
 
-/** A close that was refused is not sent again in the same moment. */
-export function afterRefusals(
+/**
+ * A close that was refused is not sent again in the same moment: once it is asked at once whether there still is something to close. Nor is
+ * one whose rest was taken back.
+ */
+export function beforeNextClose(
   order: Order,
   { opposed }: Pick<Facts, 'opposed'>,
 ): { readonly afterMs: number; readonly rests: boolean } {
-  const last = order.legs.findLast((leg) => !isUnsent(leg));
-  const isRefused = last?.leg === 'exit' && last.status === 'rejected';
-  const times = opposed?.times ?? (isRefused ? refusals(order, last).length : 0);
-  return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
+  const rounds = opposed ? opposed.times - 1 : roundsSoFar(order);
+  return rounds < 1 ? AT_ONCE : { afterMs: beforeRound(rounds), rests: true };
 }
+
+function roundsSoFar(order: Order): number {
+  const last = order.legs.findLast((leg) => !isUnsent(leg));
+  if (last?.leg !== 'exit') return 0;
+  const isBack = isTakenBack(order, last);
+  if (last.status !== 'rejected' && !isBack) return 0;
+  const back = order.legs.filter((leg) => isLike(leg, last) && isTakenBack(order, leg));
+  const times = refusals(order, last).length + back.length;
+  return isBack ? times : times - 1;
+}
+
+/** By its deadline it has closed a part, or nothing, and what was left was taken back each time. */
+export const endsTakenBack = (order: Order): boolean => {
+  const last = order.legs.at(-1);
+  return last?.leg === 'exit' && isTakenBack(order, last);
+};

@@ -20,8 +20,16 @@ import { guardRefusal } from '../guards/guards.ts';
 import { millis } from '../ids.ts';
 import { asksForStop } from '../protection/wish.ts';
 import { agrees } from './expected.ts';
-import { hasClosedAll, restNotLookedFor, STALE_MS } from './fill.ts';
-import { AT_ONCE, afterRefusals, isUnsent, keptByBroker, refusedFor } from './let-go.ts';
+import { hasClosedAll, restNotLookedFor, STALE_MS, takesBackRest } from './fill.ts';
+import {
+  AT_ONCE,
+  beforeNextClose,
+  endsTakenBack,
+  isKept,
+  isUnsent,
+  keptByBroker,
+  refusedFor,
+} from './let-go.ts';
 import {
   hasEnded,
   hasTraded,
@@ -136,7 +144,7 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (lookElsewhere) return lookElsewhere;
   const clearing = clearTheWay(order, facts);
   if (clearing) return clearing;
-  if (position === null) return { do: 'read the position', ...afterRefusals(order, facts) };
+  if (position === null) return { do: 'read the position', ...beforeNextClose(order, facts) };
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
@@ -149,16 +157,16 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   }
   const all = plan(order, held, instrument, facts, rules);
   const kept = keptByBroker(all, order, facts, rules);
-  const isKept = kept.length > 0;
+  const isHeldBack = kept.length > 0;
   const open = held.filter((each) => !kept.includes(each.instrument));
-  const planned = isKept
+  const planned = isHeldBack
     ? { ...plan(order, open, instrument, facts, rules), positionBefore: all.positionBefore }
     : all;
   const next = planned.legs.find(isUnsent);
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
-  if (!next && !isKept) return withNothingToSend(planned, facts, rules);
+  if (!next && !isHeldBack) return withNothingToSend(planned, facts, rules);
   // What contradicts it, or is too much for it, the broker does not let go: nothing is opened beside that.
-  if (!next || (isKept && next.leg === 'entry')) return end(refusedFor(all, held));
+  if (!next || (isHeldBack && next.leg === 'entry')) return end(refusedFor(all, held));
   const reopening = reopens(planned, next) && (protectiveInDoubt(facts) ? 'protection' : closedBy(facts));
   if (reopening === null) return { do: 'ask who closed it' };
   if (reopening === 'protection') {
@@ -227,7 +235,8 @@ function atDeadline(order: Order, facts: Facts): Order {
   if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
   // Nobody is known who brings more; and nobody has looked what was brought by who is done by now.
   if (order.awaitsRest && wasSent(order)) return moveTo(order, 'expired', { error: restNotLookedFor(order) });
-  return hasClosedAll(order) ? made(order, facts.now) : late(order, why);
+  if (hasClosedAll(order)) return made(order, facts.now);
+  return endsTakenBack(order) ? refusedFor(order, []) : late(order, why);
 }
 
 /** A leg has been sent, or may have been. */
@@ -254,8 +263,9 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
       return leg.leg === 'exit' ? lookForLost(order, leg, facts, rules) : end(order);
     case 'placed':
     case 'partially_filled': {
-      // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
-      const isNotAll = mainLeg(order)?.leg === 'exit' && (!isMain || order.awaitsRest);
+      // A reversal's entry waits for it; an exit that has more to do, or may have, goes on when it has ended.
+      const mayGoOn = !isMain || order.awaitsRest || takesBackRest(order);
+      const isNotAll = mainLeg(order)?.leg === 'exit' && mayGoOn;
       if (isNotAll && !isPatient) return end(moveTo(withNothingUnsent(order), leg.status));
       // It waits for its price: one look tells whether it was filled at once.
       const isWaiting = leg.leg === 'entry' && order.priced !== undefined && mayRest(order.priced);
@@ -317,11 +327,11 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
   // It never arrived, or the broker found nothing to close: the position says which, and whether the entry is due all the same.
   const error = order.exitError ?? nothingHeld(order);
   if (close.status === 'rejected' && !isDoubtful(error)) return refuse(order, error);
-  if (isLate(order, facts.now)) return end(late(order));
+  if (isLate(order, facts.now)) return end(late(order, order.exitError?.message));
   const instrument = instrumentOr(order, facts, 'failed');
   if (typeof instrument !== 'string') return instrument;
   const { position } = facts;
-  if (position === null) return { do: 'read the position', ...afterRefusals(order, facts) };
+  if (position === null) return { do: 'read the position', ...beforeNextClose(order, facts) };
   if (!isAgreed(facts)) return readAgain(facts, rules);
   const [against, along] = close.side === 'buy' ? (['short', 'long'] as const) : (['long', 'short'] as const);
   // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.
@@ -330,9 +340,7 @@ function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step
   // What it was planned on was no longer so.
   if (heldOn(position.held, against) === ZERO)
     return sendNext(onWhatStands(order, facts, rules), entry, facts, rules);
-  return close.status === 'cancelled' || close.status === 'failed'
-    ? end(aborted(order, error))
-    : begin(order, facts, rules);
+  return isKept(order, close) ? end(aborted(order, error)) : begin(order, facts, rules);
 }
 
 function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {

@@ -269,10 +269,8 @@ export async function executeOrder(
             if (sent.isSaved) return current;
             isMissing = false;
             judged = null;
-            const isOneOfMany = current.legs.some(
-              ({ leg, status }) => leg === 'exit' && status === 'planned',
-            );
-            if (!isOneOfMany) position = null;
+            if (!current.legs.some(({ leg, status }) => leg === 'exit' && status === 'planned'))
+              position = null;
             for (const watch of Object.values(watches)) watch.begin();
           }
         }
@@ -378,7 +376,8 @@ export async function executeOrder(
       });
       watches.leg.looked();
       isMissing = isLost && state === null;
-      if (state) current = recordState(current, keyOf(leg), state, now());
+      // What it has done is not in a position that was read before.
+      if (state) [current, position] = [recordState(current, keyOf(leg), state, now()), null];
       for (const each of current.legs) trades.seen(each);
     }
   }
