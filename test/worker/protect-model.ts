@@ -8,6 +8,7 @@ import {
   compare,
   type Decimal,
   decimal,
+  downTo,
   isWhole,
   smaller,
   subtract,
@@ -420,7 +421,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   function closesAll(all: readonly ModelStop[]): boolean {
     if (all.some(({ quantity }) => quantity === null)) return true;
     const sum = all.reduce<Decimal>((total, { quantity }) => add(total, quantity ?? ZERO), ZERO);
-    return compare(sum, held) >= 0;
+    return compare(sum, ways.reserves ? downTo(held, decimal(1)) : held) >= 0;
   }
 
   function cancelsLate(): boolean {

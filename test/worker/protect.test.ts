@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type BrokerOrderState, BrokerUnavailable } from '../../src/broker/broker.ts';
-import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
+import { compare, type Decimal, decimal, downTo, ZERO } from '../../src/domain/decimal.ts';
 import {
   type AccountId,
   type ClientOrderId,
@@ -300,7 +300,8 @@ function happen(lived: ReturnType<typeof life>, event: Event, ways: Ways): void 
     case 'exit': {
       if (exchange.held() === ZERO) return;
       if (ways.reserves) exchange.free();
-      exchange.trade(decimal(-event.amount));
+      // Parts are traded where stops are kept of whole quantities alone.
+      exchange.trade(decimal(-(ways.reserves ? event.amount : Math.ceil(event.amount))));
       return;
     }
     case 'price':
@@ -356,9 +357,10 @@ function isAtRest({ exchange, saved }: ReturnType<typeof life>): boolean {
     return (
       protection.state === 'ended' && exchange.standing().length === 0 && exchange.resting().length === 0
     );
-  if (protection.state !== 'standing') return false;
   const { reserves } = exchange.line.capabilities;
-  const layout = parcels(protection, exchange.held(), {
+  const isTooLittle = reserves && protection.stop !== null && compare(exchange.held(), decimal(1)) < 0;
+  if (protection.state !== 'standing' && !isTooLittle) return false;
+  const layout = parcels(protection, reserves ? downTo(exchange.held(), decimal(1)) : exchange.held(), {
     ...keptQuantities(instrumentOf({ reserves }), { wholeStops: reserves }),
     reserves,
   });
@@ -394,6 +396,7 @@ const someEvent: fc.Arbitrary<Event> = fc.oneof(
     kind: fc.constantFrom('add' as const, 'exit' as const),
     amount: fc.integer({ min: 1, max: 12 }),
   }),
+  fc.record({ kind: fc.constant('exit' as const), amount: fc.constantFrom(0.5, 1.5, 2.25) }),
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('price' as const), amount: fc.integer({ min: 80, max: 130 }) }),
@@ -474,6 +477,43 @@ describe('what protects a position, through random lives of it', () => {
         { numRuns: Number(process.env.RUNS ?? 150) },
       );
     });
+});
+
+describe('where stops are of whole quantities, and an exit leaves a part of one', () => {
+  const ways = WAYS.find(({ reserves }) => reserves) as Ways;
+  const after = async (exit: string) => {
+    const lived = life(ways, wanted(), []);
+    lived.exchange.trade(decimal(3));
+    await lived.pass();
+    lived.exchange.free();
+    lived.exchange.trade(decimal(`-${exit}`));
+    for (let sweeps = 0; sweeps < 3; sweeps++) {
+      await lived.pass();
+      lived.later(A_SWEEP_MS);
+    }
+    return lived;
+  };
+
+  it('has the stop for what is whole, says what has none, and sells nothing for that', async () => {
+    const lived = await after('1.5');
+    const { state, reason, legs } = lived.saved();
+    assert.deepEqual([state, legs.map(({ quantity }) => quantity)], ['standing', [decimal(1)]]);
+    assert.match(reason ?? '', /^0\.5 of 1\.5 is without a stop/);
+    assert.deepEqual([lived.closes, lived.exchange.held()], [[], decimal('1.5')]);
+    lived.exchange.trade(decimal('0.5'));
+    await lived.pass();
+    assert.equal(lived.saved().reason, null);
+  });
+
+  it('of less than one nothing stands, which is told; it is closed where the stop would have closed it', async () => {
+    const lived = await after('2.5');
+    const { state, reason, legs } = lived.saved();
+    assert.deepEqual([state, legs, lived.closes], ['unprotected', [], []]);
+    assert.match(reason ?? '', /^0\.5 of 0\.5 is without a stop/);
+    lived.exchange.priced(decimal(85));
+    await lived.pass();
+    assert.deepEqual([lived.closes, lived.exchange.held()], [['stop_loss'], ZERO]);
+  });
 });
 
 describe('a broker that has one stop of the position', () => {

@@ -42,6 +42,7 @@ import {
 import type { Facts, Rules, Step } from './step.ts';
 import { isForsaken } from './undecided.ts';
 import { toCover } from './under-way.ts';
+import { isBeyond, isTooLittle, keepable, tellingPart } from './whole.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
@@ -108,16 +109,22 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
   // A stop that would keep more than there is, is refused whole.
   const bare = toCover(held, facts);
   if (!isPositive(bare)) return whenClosing({ ...seen, protection: better }, held, facts, rules);
-  const isSafe = isCovered(better, seen, bare);
-  const kept = { ...seen, protection: marked(better, isSafe, facts, rules) };
+  const isBare = isTooLittle(better, bare, facts);
+  if (isBare && quoted === null) return { do: 'ask for the price' };
+  const passed =
+    isBare && better.stop && isBeyond(better, facts) ? close(better, better.stop.kind, facts, rules) : null;
+  if (passed) return passed;
+  const coverable = keepable(bare, facts);
+  const isSafe = !isBare && isCovered(better, seen, coverable);
+  const kept = { ...seen, protection: tellingPart(marked(better, isSafe, facts, rules), bare, facts) };
   // Its order is under way, and closes what it can.
   if (seen.standing.some(({ triggeredAt }) => triggeredAt !== null))
     return rest(kept.protection, now + SOON_MS);
-  const layout = parcels(kept.protection, bare, {
+  const layout = parcels(kept.protection, coverable, {
     ...facts,
     reserves: able.reserves,
     // A stop of more than is held does no harm, but where it reserves what it would close.
-    stopped: able.reserves ? bare : (facts.held?.most ?? held),
+    stopped: able.reserves ? coverable : (facts.held?.most ?? held),
     isOut: isOut(kept, facts, rules),
   });
   const next = able.reserves
@@ -128,7 +135,7 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
     able.reserves || rightStop(kept, layout, facts) !== null
       ? { ...kept.protection, refused: null }
       : kept.protection;
-  return rest(all, dueAt(all, facts, rules));
+  return rest(all, dueAt(isBare ? { ...all, state: 'standing' } : all, facts, rules));
 }
 
 /** Where the broker reserves, and an order of ours closes all of it, or what is held is shown late. */
@@ -140,7 +147,7 @@ function whenClosing(seen: Recognised, held: Decimal, facts: Facts, rules: Rules
   const waiting = marked(protection, protection.stop === null, facts, rules);
   if (waiting.state !== 'unprotected') return rest(waiting, facts.now + UNSETTLED_MS);
   // Nobody has heard of its end for so long: it may have come. Where it has not, the broker takes no stop, and nothing is closed for that.
-  const layout = parcels({ ...waiting, targets: [] }, held, { ...facts, reserves: true });
+  const layout = parcels({ ...waiting, targets: [] }, keepable(held, facts), { ...facts, reserves: true });
   const bare = { ...seen, protection: waiting };
   const trying: Facts = { ...facts, unprotected: 'alert' };
   const next = nextReserved(bare, layout, { isSafe: false, held }, trying, rules);

@@ -4,6 +4,7 @@ import { millis, type Timestamp } from '../ids.ts';
 import { isNotListed } from '../protection/credentials.ts';
 import type { ExitReason, Protection } from '../protection/protection.ts';
 import type { ToldEntry, ToldLeg } from '../protection/told.ts';
+import { isPartTold } from '../protection/whole.ts';
 
 /** Why a position was closed, as a sentence. */
 export const EXIT_WORDS: Readonly<Record<ExitReason, string>> = {
@@ -71,7 +72,7 @@ export function whyUnprotected(protection: Protection, isGivenUp: boolean): stri
   const tried =
     state === 'unwatched' && !isNotListed(protection)
       ? 'Nothing can be placed there until new credentials are verified.'
-      : stop === null || state === 'unwatched'
+      : stop === null || state === 'unwatched' || isPartTold(protection)
         ? ''
         : `Placing it at ${stop.price} is tried again and again.`;
   return [
