@@ -363,7 +363,11 @@ describe('what rests', () => {
         order_id,
         ({ status, verification }) => status === 'placed' && verification.state === 'done',
       );
-    assert.equal((await atExchange()).length, 2, 'what stands at the broker, or on the simulated book, stands');
+    assert.equal(
+      (await atExchange()).length,
+      2,
+      'what stands at the broker, or on the simulated book, stands',
+    );
     const { body: metrics } = await world.request<string>({ method: 'GET', url: '/metrics' });
     assert.match(metrics, /fillpath_resting_entries 0\n/);
   });

@@ -265,8 +265,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 
   /** The broker cannot be asked now. */
   async function away(first: Protection, how: Looking, fault: BrokerUnavailable): Promise<Kept> {
-    const { accountId } = first;
-    const now = clock.now();
+    const [{ accountId }, now] = [first, clock.now()];
     const againMs = retries.after(accountId, longestRetryMs(first));
     const isRefused = fault instanceof CredentialsRejected;
     // Of new credentials somebody tells.
