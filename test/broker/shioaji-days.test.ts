@@ -10,7 +10,7 @@ import {
   CredentialsRejected,
   type PlaceOutcome,
 } from '../../src/broker/broker.ts';
-import { hoursOf, isOpen, mayTrade } from '../../src/broker/shioaji/hours.ts';
+import { hoursOf, isOpen } from '../../src/broker/shioaji/hours.ts';
 import { openShioaji } from '../../src/broker/shioaji/shioaji.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
@@ -308,38 +308,6 @@ describe('an order at SinoPac', () => {
     assert.equal((await broker.place(order(given))).outcome, 'accepted');
     return JSON.parse(body);
   }
-
-  it('before the market opens, or after it has closed, is not sent: SinoPac would keep it for the opening', async () => {
-    const at = async (time: string, more: Partial<BrokerOrder> = {}) => {
-      const { broker, asked } = await opened(
-        { 'POST order/place_order': json(trade({}, { action: more.side === 'sell' ? 'Sell' : 'Buy' })) },
-        'live',
-        () => taipei(time),
-      );
-      const outcome = await broker.place(order(more));
-      if (outcome.outcome === 'rejected') {
-        isRejected(outcome, 'market_closed', /was not sent. It opens at 2026-11-17T/);
-        assert.ok(!asked.includes('POST order/place_order'));
-        assert.ok(outcome.error.market_hours);
-      }
-      return outcome.outcome;
-    };
-    const close = { side: 'sell', reduceOnly: true } as const;
-    assert.deepEqual(
-      [await at('2026-11-17T08:31:00'), await at('2026-11-17T08:31:00', close)],
-      ['rejected', 'rejected'],
-    );
-    assert.deepEqual(
-      [await at('2026-11-17T08:45:00'), await at('2026-11-17T15:00:00')],
-      Array(2).fill('accepted'),
-    );
-    // Some futures trade on until a quarter past four: who wants out is not held back by what is not known here.
-    assert.deepEqual(
-      [await at('2026-11-17T14:55:00'), await at('2026-11-17T14:55:00', close)],
-      ['rejected', 'accepted'],
-    );
-    assert.equal(mayTrade('GDFL6', 'futures', taipei('2026-11-17T14:55:00')), true);
-  });
 
   it('that would rest is refused in words, and nothing is sent: no limit and no stop is kept there', async () => {
     const { broker, connection, asked } = await opened();

@@ -5,9 +5,7 @@ import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { journey } from './journey.ts';
 import { stubHarness } from './stub-harness.ts';
 
-/** A day on which it is open at whatever hour this runs. */
-const clock = { now: () => Date.parse('2026-11-17T10:00:00+08:00') };
-const stub = stubHarness('shioaji', (url) => openShioaji({ url, clock }));
+const stub = stubHarness('shioaji', (url) => openShioaji({ url, clock: { now: Date.now } }));
 const at = () => ({ broker: 'shioaji', url: stub.url() });
 
 describe('with an account at SinoPac', () => {

@@ -5,7 +5,7 @@ import type { OrderError } from '../../domain/orders/order.ts';
 import type { BrokerOrder } from '../broker.ts';
 import { quantityOf, sideOf, type Trade } from './answers.ts';
 import { marketOf } from './contracts.ts';
-import { hoursOf, isClosedToAll, type Market, mayTrade } from './hours.ts';
+import type { Market } from './hours.ts';
 import { wordOf } from './recognise.ts';
 
 /** At the market, now or not at all. A close says so: it is refused rather than open the other side. */
@@ -33,19 +33,6 @@ export const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
   code: 'expired',
   message: `The order was not sent: it had to be at SinoPac before ${sendBefore}.`,
 });
-
-/** SinoPac would keep it for the opening, at a price that nobody has seen. null: it trades now, as far as the clock can tell. */
-export function closedProblem({ instrument, reduceOnly }: BrokerOrder, now: number): OrderError | null {
-  const { symbol } = instrument;
-  const market = marketOf(symbol);
-  if (reduceOnly ? !isClosedToAll(market, now) : mayTrade(symbol, market, now)) return null;
-  const hours = hoursOf(market, now);
-  return {
-    code: 'market_closed',
-    message: `The market of ${symbol} is closed, and SinoPac would keep the order until it opens: it was not sent. It opens at ${hours.next_open}; send it again then.`,
-    market_hours: hours,
-  };
-}
 
 /** Why it is not worth sending. */
 export function problemOf({ instrument, quantity, reduceOnly, limit, stop }: BrokerOrder): OrderError | null {

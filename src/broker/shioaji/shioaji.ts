@@ -61,7 +61,7 @@ import {
 import { type Lists, marketOf, openContracts } from './contracts.ts';
 import type { Market } from './hours.ts';
 import { askForMany } from './long-answers.ts';
-import { closedProblem, isOf, problemOf, termsOf, tooLate } from './placing.ts';
+import { isOf, problemOf, termsOf, tooLate } from './placing.ts';
 import { isNamed, mayBe, recognise } from './recognise.ts';
 import { rejectionOf } from './refusals.ts';
 
@@ -305,7 +305,7 @@ function connection({ api, signed, identity, lists, now }: Server): Broker {
 
     async place(order, signal) {
       checkOpen(signal);
-      const wrong = problemOf(order) ?? closedProblem(order, now());
+      const wrong = problemOf(order);
       return wrong ? { outcome: 'rejected', error: wrong } : send(order, signal);
     },
 
