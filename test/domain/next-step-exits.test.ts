@@ -145,6 +145,13 @@ describe('An exit that the broker does not take beside an order of the other sid
     assert.deepEqual(said(decided(exit, cleared)), ['exit', 'sell', '3']);
   });
 
+  test('is refused after some fifteen seconds where nothing of ours is there: somebody else has to take that away', () => {
+    assert.deepEqual(said(decided(exit, { opposed: opposed(5) })), ['read the position']);
+    assert.deepEqual(said(decided(exit, { opposed: opposed(6) })), ['end', 'rejected', 'failed_at_broker']);
+    const there = { others, isCleared: true, opposed: opposed(6) };
+    assert.deepEqual(said(decided(exit, there)), ['read the position']);
+  });
+
   test('says at its deadline what was in the way', () => {
     const late = { ...exit, deadlineAt: timestamp(NOW - 1) };
     const step = decided(late, { opposed: opposed(20) });

@@ -97,6 +97,6 @@ function roundsSoFar(order: Order): number {
 
 /** By its deadline it has closed a part, or nothing, and what was left was taken back each time. */
 export const endsTakenBack = (order: Order): boolean => {
-  const last = order.legs.at(-1);
+  const last = order.legs.findLast((leg) => !isUnsent(leg));
   return last?.leg === 'exit' && isTakenBack(order, last);
 };

@@ -89,6 +89,7 @@ import {
   longPause,
   lookAtOthersAgain,
   lookAtOthersFirst,
+  opposedByOthers,
   pause,
   readAgain,
   unlessBusy,
@@ -144,6 +145,8 @@ function begin(accepted: Order, facts: Facts, rules: Rules): Step {
   if (lookElsewhere) return lookElsewhere;
   const clearing = clearTheWay(order, facts);
   if (clearing) return clearing;
+  const opposed = opposedByOthers(order, facts);
+  if (opposed) return refuse(order, opposed);
   if (position === null) return { do: 'read the position', ...beforeNextClose(order, facts) };
   if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
   const held = heldToPlanOn(order, position.held, facts);
@@ -264,16 +267,18 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
     case 'placed':
     case 'partially_filled': {
       // A reversal's entry waits for it; an exit that has more to do, or may have, goes on when it has ended.
-      const mayGoOn = !isMain || order.awaitsRest || takesBackRest(order);
-      const isNotAll = mainLeg(order)?.leg === 'exit' && mayGoOn;
+      const hasMore = !isMain || order.awaitsRest;
+      const isNotAll = mainLeg(order)?.leg === 'exit' && (hasMore || takesBackRest(order));
       if (isNotAll && !isPatient) return end(moveTo(withNothingUnsent(order), leg.status));
       // It waits for its price: one look tells whether it was filled at once.
       const isWaiting = leg.leg === 'entry' && order.priced !== undefined && mayRest(order.priced);
       if (isWaiting && facts.watch.looks > 0) return end(order);
       const budgetMs = isNotAll ? Number.POSITIVE_INFINITY : isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
-        if (isNotAll)
-          return { do: 'look', leg, afterMs: longPause(facts.watch), rests: true, withinMs: rules.settleMs };
+        if (isNotAll) {
+          const rests = hasMore || facts.watch.ms >= rules.fillWaitMs;
+          return { do: 'look', leg, afterMs: longPause(facts.watch), rests, withinMs: rules.settleMs };
+        }
         const afterMs = pause(facts.watch, rules, budgetMs);
         return { do: 'look', leg, afterMs, rests: false, withinMs: budgetMs - facts.watch.ms - afterMs };
       }

@@ -3,7 +3,7 @@
 
 import { millis } from '../ids.ts';
 import { agrees } from './expected.ts';
-import { isOpenLeg, type Order } from './order.ts';
+import { isOpenLeg, type Order, type OrderError, wasSent } from './order.ts';
 import { inTheWayOf, isForgotten, isSettledIn, type OtherLeg, waitingBeside } from './other-legs.ts';
 import { notTakenBack, rateLimited, stopped, tooManyResting } from './outcome.ts';
 import { isExit, isWorthWaiting, patienceOf } from './patience.ts';
@@ -73,6 +73,20 @@ export function clearTheWay(order: Order, { others, isCleared, opposed }: Facts)
     return refuse(order, tooManyResting(order));
   return null;
 }
+
+/**
+ * Nothing of ours is in its way, and the broker has refused it often enough: an order of somebody else's is there until they take it away.
+ * What waits behind the close, in other symbols too, is not held up by that.
+ */
+export const opposedByOthers = (order: Order, { others, opposed }: Facts): OrderError | null =>
+  opposed &&
+  opposed.times >= MOST_OPPOSED &&
+  !wasSent(order) &&
+  inTheWayOf(order, others, opposed).length === 0
+    ? opposed.error
+    : null;
+/** Over some fifteen seconds. */
+const MOST_OPPOSED = 6;
 
 /** An exit has taken all there is, and an order that is not settled may bring more. */
 export const lookAtOthersAgain = ({ othersWatch }: Facts, rules: Rules): Step => ({

@@ -253,7 +253,8 @@ export async function executeOrder(
           case 'send': {
             // What protected the position has left only now, and may have been filled meanwhile: it is planned anew.
             if (await freed.forClose(tradable(), step)) {
-              position = null;
+              position = await positionNow();
+              watches.position.looked();
               break;
             }
             const makeWay = () => freed.forEntry(tradable(), step);

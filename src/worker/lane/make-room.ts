@@ -33,6 +33,9 @@ export async function makeRoom(
   const taken = await takeBack(deps, line, inTheWay, () =>
     cancelledBy('the broker takes no stop of the position beside it'),
   );
-  if (taken.some(({ order, isOver }) => !isOver && rests(order))) return 'awaited';
-  return taken.length > 0 && taken.every(({ isOver }) => isOver) ? 'made' : 'none';
+  if (taken.some(({ order, isOver, isOutOfReach }) => !isOver && !isOutOfReach && rests(order)))
+    return 'awaited';
+  // One that was over before makes no room.
+  const open = taken.filter(({ wasOver }) => !wasOver);
+  return open.length > 0 && open.every(({ isOver }) => isOver) ? 'made' : 'none';
 }

@@ -55,7 +55,7 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     if (isLate(order, clock.now())) return end(late(order));
     try {
       const target = { accountId: order.accountId, simulation: order.simulation };
-      const done = await deps.connections.use(target, judge, { mayTryRefused: true });
+      const done = await deps.connections.use(target, judge, { mayTryRefused: true, isTrading: true });
       if (done !== 'not shown yet') return done;
       await resting(LOOK_AGAIN_MS, null);
     } catch (fault) {

@@ -241,7 +241,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       let isFirst = true;
       const target = { accountId, simulation, version: how.account.connectionVersion };
       // Where the last look was not answered the looks are the retries: as many accounts as there are ask a broker that is away.
-      const patience = unseen.has(id) ? { retries: 1 } : {};
+      const patience = { isTrading: true, ...(unseen.has(id) && { retries: 1 }) };
       const lookAfter = async (line: Line) => {
         // Over a new connection what was saved over the last one counts.
         const protection = isFirst ? first : await reread(first);

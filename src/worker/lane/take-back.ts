@@ -24,6 +24,8 @@ export interface TakenBack {
   readonly order: Order;
   /** false: nobody knows that yet. */
   readonly isOver: boolean;
+  /** It had ended before anybody asked for it. */
+  readonly wasOver?: boolean;
   /** Nor will anybody who asks over this connection again. */
   readonly isOutOfReach?: boolean;
   /** Whatever became of it: the account behind this connection does not have it. */
@@ -49,7 +51,7 @@ export const takeBack = (
 async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderError): Promise<TakenBack> {
   const order = await deps.endEntry(rested, why);
   const leg = openEntry(order);
-  if (!leg) return { order, isOver: true };
+  if (!leg) return { order, isOver: true, wasOver: true };
   const begunAt = deps.clock.now();
   let waitedMs = 0;
   let askedAt = Number.NEGATIVE_INFINITY;
