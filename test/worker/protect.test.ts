@@ -133,6 +133,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   let counted: Decimal | null = null;
   /** What a close of ours rests for. */
   let reserved: Decimal = ZERO;
+  let isOpen = true;
   const recorded = new Map<string, Decimal>();
   const refs: string[] = [];
   const closes: string[] = [];
@@ -196,7 +197,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
 
   const task = (isTold: boolean): ToKeep => ({
     protection: last.version === saved.version ? last : saved,
-    instrument: instrumentOf(ways),
+    instrument: { ...instrumentOf(ways), open: isOpen },
     // By our own fills: what a broker shows late is not believed.
     trades: {
       expected: () => counted ?? exchange.held(),
@@ -267,6 +268,9 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     },
     counts(quantity: Decimal) {
       counted = quantity;
+    },
+    opens(is: boolean) {
+      isOpen = is;
     },
     /** The database takes its time. */
     whileSaving(happens: typeof whileSaving) {
@@ -511,6 +515,20 @@ describe('where stops are of whole quantities, and an exit leaves a part of one'
     assert.deepEqual([state, legs, lived.closes], ['unprotected', [], []]);
     assert.match(reason ?? '', /^0\.5 of 0\.5 is without a stop/);
     lived.exchange.priced(decimal(85));
+    await lived.pass();
+    assert.deepEqual([lived.closes, lived.exchange.held()], [['stop_loss'], ZERO]);
+  });
+
+  it('while the market is closed nothing of that is sold, whatever is bid: it is with the opening', async () => {
+    const lived = await after('2.5');
+    lived.exchange.priced(decimal(85));
+    lived.opens(false);
+    for (let sweeps = 0; sweeps < 3; sweeps++) {
+      await lived.pass();
+      lived.later(A_SWEEP_MS);
+    }
+    assert.deepEqual([lived.saved().state, lived.closes], ['unprotected', []]);
+    lived.opens(true);
     await lived.pass();
     assert.deepEqual([lived.closes, lived.exchange.held()], [['stop_loss'], ZERO]);
   });

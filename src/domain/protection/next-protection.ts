@@ -42,7 +42,7 @@ import {
 import type { Facts, Rules, Step } from './step.ts';
 import { isForsaken } from './undecided.ts';
 import { toCover } from './under-way.ts';
-import { isBeyond, isTooLittle, keepable, tellingPart } from './whole.ts';
+import { awaitsOpening, isBeyond, isTooLittle, keepable, tellingPart } from './whole.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
@@ -101,18 +101,20 @@ function whenHeld(seen: Recognised, held: Decimal, facts: Facts, rules: Rules): 
     held,
     facts,
   );
-  const reason = protection.closesFor ?? (isDue(protection, now) ? 'time_stop' : null);
+  // A stop that would keep more than there is, is refused whole.
+  const bare = toCover(held, facts);
+  const stopped = awaitsOpening(protection, bare, facts) ? null : protection.closesFor;
+  const reason = stopped ?? (isDue(protection, now) ? 'time_stop' : null);
   const closing = reason && close(protection, reason, facts, rules);
   if (closing) return closing;
   if (followsPrice(protection) && quoted === null) return { do: 'ask for the price' };
   const better = quoted ? follow(protection, quoted, tickSize, now) : brokenEven(protection, null);
-  // A stop that would keep more than there is, is refused whole.
-  const bare = toCover(held, facts);
   if (!isPositive(bare)) return whenClosing({ ...seen, protection: better }, held, facts, rules);
   const isBare = isTooLittle(better, bare, facts);
-  if (isBare && quoted === null) return { do: 'ask for the price' };
+  const mayPass = isBare && facts.isOpen;
+  if (mayPass && quoted === null) return { do: 'ask for the price' };
   const passed =
-    isBare && better.stop && isBeyond(better, facts) ? close(better, better.stop.kind, facts, rules) : null;
+    mayPass && better.stop && isBeyond(better, facts) ? close(better, better.stop.kind, facts, rules) : null;
   if (passed) return passed;
   const coverable = keepable(bare, facts);
   const isSafe = !isBare && isCovered(better, seen, coverable);

@@ -96,6 +96,8 @@ export interface Facts {
   readonly isUndecided: boolean;
   /** Something has happened, or may have: everything is looked at. Else the price alone can change what is wanted. */
   readonly isTold: boolean;
+  /** It can be traded now: while it cannot, an order at the market is refused. */
+  readonly isOpen: boolean;
   /** When somebody wanted it tried now, what was refused before that too; null: nobody does. */
   readonly askedAt: number | null;
   /** What the order that closes the position for it has still to close; null: none is under way. */

@@ -1,6 +1,6 @@
 // Where the broker reserves what an order would close, it keeps stops and targets of whole quantities alone, and trades finer ones: an exit of
 // a share of the position may leave a part of one, for which no stop can stand. That is told, and nothing is closed for it alone: once the
-// price is beyond the stop, it is closed as by the stop.
+// price is beyond the stop, it is closed as by the stop. Nobody takes its close while the market is closed: it waits for the opening.
 
 import { type Decimal, downTo, subtract, ZERO } from '../decimal.ts';
 import { priceFor } from './follow.ts';
@@ -14,6 +14,10 @@ export const keepable = (quantity: Decimal, { able, quantityStep }: Facts): Deci
 /** It is to have a stop, and is less than any can be for. */
 export const isTooLittle = ({ stop }: Protection, bare: Decimal, facts: Facts): boolean =>
   stop !== null && keepable(bare, facts) === ZERO;
+
+/** What is sent to close it is refused until then, each time. */
+export const awaitsOpening = (protection: Protection, bare: Decimal, facts: Facts): boolean =>
+  !facts.isOpen && isTooLittle(protection, bare, facts);
 
 /** The stop would have closed it by now. */
 export const isBeyond = ({ stop, side }: Protection, { quoted }: Facts): boolean => {

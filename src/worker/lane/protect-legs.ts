@@ -73,12 +73,13 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
     for (const first of await protections.kept(user, accountId)) {
       if (first.simulation !== simulation || first.instrument !== instrument.symbol) continue;
       // For this very close they may have left already: it may be sent more than once.
-      if (side !== closingSide(first) || (first.state === 'suspended' && (await see(line, first, trades))))
+      if (side !== closingSide(first) || (first.suspendedAt !== null && (await see(line, first, trades))))
         continue;
       const at = placeOf(first, instrument);
       const suspended: Protection = {
         ...first,
-        state: 'suspended',
+        // What has no stop anyway has none: that is told once, however often somebody tries to close it.
+        state: first.state === 'unprotected' ? first.state : 'suspended',
         suspendedAt: timestamp(clock.now()),
         legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
       };

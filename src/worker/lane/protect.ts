@@ -154,7 +154,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     triggerBy,
     isUnsettled: task.isUnsettled,
     isUndecided: task.isUndecided,
-    ...{ isTold, askedAt },
+    ...{ isTold, askedAt, isOpen: instrument.open },
     ...task.closing,
     unprotected: task.unprotected,
   });
