@@ -554,6 +554,15 @@ describe('where stops are of whole quantities, and an exit leaves a part of one'
     await lived.pass();
     assert.deepEqual([lived.closes, lived.saved().state], [[], 'ended']);
   });
+
+  it('says that of what has none, also where a stop of more was refused before', async () => {
+    const lived = await after('2.5');
+    const at = timestamp(START);
+    const refused = { times: 2, firstAt: at, lastAt: at, words: 'Not today.' };
+    lived.want({ reason: 'Not today.', refused });
+    await lived.pass();
+    assert.match(lived.saved().reason ?? '', /^0\.5 of 0\.5 is without a stop/);
+  });
 });
 
 describe('a broker that has one stop of the position', () => {

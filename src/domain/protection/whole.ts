@@ -45,5 +45,7 @@ export function tellingPart(protection: Protection, bare: Decimal, facts: Facts)
   const part = partOf(bare, facts);
   const isOurs = isPartTold(protection);
   if (stop === null || part === ZERO) return isOurs ? { ...protection, reason: null } : protection;
-  return reason === null || isOurs ? { ...protection, reason: `${part} of ${bare} is ${WORDS}` } : protection;
+  // Whatever was refused before was more: of so little nothing is tried any more.
+  const isSaid = reason === null || isOurs || isTooLittle(protection, bare, facts);
+  return isSaid ? { ...protection, reason: `${part} of ${bare} is ${WORDS}` } : protection;
 }
