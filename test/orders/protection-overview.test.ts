@@ -122,11 +122,18 @@ test('a position whose stop nobody has placed, since its host died and no other 
   await world.stop();
   const ago = (ms: number) => timestamp(Date.now() - ms);
   // As it was born with the fill. Nobody looks before the test has.
-  const born = (since: string, seen: { body: string | null; at: string | null }) =>
+  const born = (
+    since: string,
+    seen: { body: string | null; at: string | null; waitsFor?: string | undefined },
+  ) =>
     world.db.commit([
       sql`update protections set state = 'armed', body = ${seen.body}, unprotected_since = ${since}, seen_at = ${seen.at},
-            due_at = ${ago(-600_000)}`,
+            wanted_by = ${seen.waitsFor ?? null}, due_at = ${ago(-600_000)}`,
     ]);
+  const noStopFor = async () => {
+    const { body: figures } = await world.request<string>({ method: 'GET', url: '/metrics' });
+    return Number(/^fillpath_oldest_unprotected_seconds\{broker="paper"\} ([\d.]+)$/m.exec(figures)?.[1]);
+  };
   const [row] = await world.db.all<{ body: string }>(sql`select body from protections`);
   const looked = row?.body ?? null;
   await born(ago(120_000), { body: null, at: null });
@@ -138,18 +145,49 @@ test('a position whose stop nobody has placed, since its host died and no other 
     [['unprotected', 'risk', 'The long position in BTCUSDT on Paper may have no stop.', body.order_id]],
   );
   assert.match(todo[0]?.detail ?? '', /no worker .* has looked after it since then.*close the position/);
-  const { body: figures } = await world.request<string>({ method: 'GET', url: '/metrics' });
-  const [, seconds] = /^fillpath_oldest_unprotected_seconds\{broker="paper"\} ([\d.]+)$/m.exec(figures) ?? [];
-  assert.ok(Number(seconds) >= 120, figures);
+  assert.ok((await noStopFor()) >= 120);
   // One that was looked at, and that nobody has come back to.
   await born(ago(180_000), { body: looked, at: ago(120_000) });
+  assert.equal((await overview(world, trader)).in_order, false);
+  // One of which something was saved before its position was shown, and then nothing.
+  await born(ago(120_000), { body: looked, at: null });
   assert.equal((await overview(world, trader)).in_order, false);
   // One that somebody looks at, that waits for an order of which nobody knows the end, or that has just been opened.
   await born(ago(120_000), { body: looked, at: ago(1_000) });
   assert.equal((await overview(world, trader)).in_order, true);
-  await born(ago(120_000), { body: looked, at: null });
+  await born(ago(120_000), { body: looked, at: null, waitsFor: body.order_id });
   assert.equal((await overview(world, trader)).in_order, true);
   await born(ago(5_000), { body: null, at: null });
+  assert.equal((await overview(world, trader)).in_order, true);
+});
+
+test('a position whose stop was taken away for an order, and that nobody has come back to, is a risk', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: PAPER });
+  await world.send(trader, { stop_loss: 64_000 });
+  await world.eventually(
+    () => world.db.all(sql`select id from protections where state = 'standing'`),
+    (rows) => rows.length === 1,
+  );
+  await world.stop();
+  const ago = (ms: number) => timestamp(Date.now() - ms);
+  const suspended = (seenAt: string) =>
+    world.db.commit([
+      sql`update protections set state = 'suspended', seen_at = ${seenAt}, due_at = ${ago(-600_000)}`,
+    ]);
+  await suspended(ago(120_000));
+  await world.restart();
+  const { todo } = await overview(world, trader);
+  assert.deepEqual(
+    todo.map(({ kind, title }) => [kind, title]),
+    [['unprotected', 'The long position in BTCUSDT on Paper may have no stop.']],
+  );
+  assert.ok(todo[0]?.since);
+  assert.match(todo[0]?.detail ?? '', /^Its stop was taken away for an order, .* placed again is not known/);
+  const { body: figures } = await world.request<string>({ method: 'GET', url: '/metrics' });
+  const [, seconds] = /^fillpath_oldest_unprotected_seconds\{broker="paper"\} ([\d.]+)$/m.exec(figures) ?? [];
+  assert.ok(Number(seconds) >= 120, figures);
+  await suspended(ago(1_000));
   assert.equal((await overview(world, trader)).in_order, true);
 });
 

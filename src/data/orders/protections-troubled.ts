@@ -7,11 +7,14 @@ import { join, type Reads, sql } from '../engine/db.ts';
 import { protectionsWhere } from './protections.ts';
 
 /**
- * Born with its entry's fill, and no worker has saved anything of it, or none has come back to it since. When it is due says
- * nothing: whoever is to find it a worker puts that off.
+ * Born with its entry's fill, and no worker has saved anything of it, or none has come back to it since; also where none has seen it yet,
+ * unless it waits for an order of which nobody knows the end. Or its stop was taken away for an order, and none has come back to that.
+ * When it is due says nothing: whoever is to find it a worker puts that off.
  */
 const isUnattended = (since: Timestamp) =>
-  sql`(state = 'armed' and unprotected_since < ${since} and (body is null or seen_at < ${since}))`;
+  sql`((state = 'armed' and unprotected_since < ${since}
+        and (body is null or seen_at < ${since} or (seen_at is null and wanted_by is null)))
+      or (state = 'suspended' and seen_at < ${since}))`;
 
 /** Of the user's real positions: those without a stop, those that may have none, and those that nobody can look at. */
 export const troubledProtections = (
@@ -55,9 +58,9 @@ export async function countProtections(db: Reads, unattendedSince: Timestamp): P
     join(
       [
         sql`select state, broker_name, count(*) as count, min(coalesce(seen_at, created_at)) as seen_at,
-          min(case when state in ('unprotected', 'unwatched') or`,
+          min(case when state in ('unprotected', 'unwatched') then unprotected_since when`,
         isUnattended(unattendedSince),
-        sql`then unprotected_since end) as unprotected_since
+        sql`then coalesce(unprotected_since, seen_at) end) as unprotected_since
         from protections where ended_at is null and simulation = ${false} group by state, broker_name`,
       ],
       ' ',

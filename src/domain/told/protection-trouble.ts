@@ -34,14 +34,15 @@ export function protectionTrouble(
     });
   }
   const { title: broker } = BROKERS[account.brokerName];
-  if (state === 'armed')
+  if (state === 'armed' || state === 'suspended')
     return trouble({
       ...about,
       kind: 'unprotected',
-      since: unprotectedSince,
+      since: unprotectedSince ?? seenAt,
       title: `${capital(positionOf(protection))} on ${account.name} may have no stop.`,
       detail:
-        `It is to have one, and no worker of this service has looked after it since then: whether the stop was placed is not known. ` +
+        `${state === 'armed' ? 'It is to have one' : 'Its stop was taken away for an order'}, and no worker of this service has looked ` +
+        `after it since then: whether the stop was placed${state === 'armed' ? '' : ' again'} is not known. ` +
         `Look at the position at ${broker}, and set the stop there or close the position if there is none.`,
     });
   if (state === 'left')
