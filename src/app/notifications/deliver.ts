@@ -1,5 +1,6 @@
 // Sends what is waiting: to each destination one after the other and in order, to many at a time. One that fails is left alone
 // for a while, each time longer; one that says that it is gone, or took nothing for a day, is dead until its owner revives it.
+// A message that it goes on to refuse is given up earlier, for the sake of those behind it.
 // A message keeps its id over all attempts: whoever gets it twice, after a crash that followed the sending, can tell.
 
 import type { Db, Statement } from '../../data/engine/db.ts';
@@ -107,7 +108,7 @@ async function deliverTo(deps: DeliverDeps, destination: Destination): Promise<v
   for (let sent = 0; sent < MOST_IN_A_ROW; sent++) {
     const delivery = await nextDelivery(db, id, timestamp(clock.now()));
     if (!delivery || (await db.commit([noteAttempt(delivery.id)])) !== null) break;
-    const attempt = outcomeOf(await send(deps, destination, messageOf(delivery)), delivery.attempts + 1);
+    const attempt = outcomeOf(await send(deps, destination, messageOf(delivery)), delivery, clock.now());
     await db.commit(after(health, delivery, attempt, clock.now()));
     if (attempt.outcome === 'delivered') health = { id, failures: 0, failingSince: null };
     // It has its pause now; and who is dead needs none.

@@ -1,7 +1,7 @@
 // What users can be told of beside mail, and to which of their destinations it goes. An event is made of what was committed;
 // its words are plain, short and without secrets. How a channel writes them is the channel's business.
 
-import type { AccountId, Timestamp, UserId } from '../ids.ts';
+import { type AccountId, millis, type Timestamp, type UserId } from '../ids.ts';
 
 export const EVENTS = [
   'order_failed',
@@ -120,12 +120,19 @@ export type Attempt =
     }
   | { readonly outcome: 'unfit' | 'gone'; readonly error: string };
 
-/** A receiver that is being changed may refuse everything for a moment. What it refuses so often holds up no other message. */
-const MOST_REFUSALS = 3;
+/** A receiver that is being changed may refuse everything for so long. What it still refuses then holds up no other message. */
+const REFUSED_MS = 600_000;
 
-/** `attempts`: of this message, with this one. */
-export const outcomeOf = (attempt: Attempt, attempts: number): Attempt =>
-  attempt.outcome === 'again' && attempt.isRefusal && attempts >= MOST_REFUSALS
+/** `before`: the message, with what its last attempt failed for. One refusal alone, or the first one after an outage, is no verdict. */
+export const outcomeOf = (
+  attempt: Attempt,
+  before: { readonly createdAt: Timestamp; readonly lastError: string | null },
+  now: number,
+): Attempt =>
+  attempt.outcome === 'again' &&
+  attempt.isRefusal &&
+  attempt.error === before.lastError &&
+  now - millis(before.createdAt) >= REFUSED_MS
     ? { outcome: 'unfit', error: attempt.error }
     : attempt;
 
