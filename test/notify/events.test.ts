@@ -498,6 +498,41 @@ describe('A destination', () => {
     ]);
   });
 
+  test('gets twenty exits that failed in a minute, and how many more there were, apart from entries that failed', async (t) => {
+    const { world, deps, add } = await openDesk(t, { clock: settableClock() });
+    const trader = await world.makeTrader();
+    const { id } = await add(trader);
+    const at = timestamp(deps.clock.now());
+    const failed = (text: string, mustBeNamed: boolean): Event => ({
+      kind: 'order_failed',
+      ...{ at, userId: trader.user.id, accountId: null, title: 'Order rejected', text },
+      ...{ path: '/', data: {}, mustBeNamed },
+    });
+    const told = [
+      ...Array.from({ length: 60 }, (_, second) => failed(`Exit ${second + 1}.`, true)),
+      ...Array.from({ length: 7 }, (_, second) => failed(`Entry ${second + 1}.`, false)),
+    ];
+    for (const part of [told.slice(0, 30), told.slice(30)])
+      await deps.db.commit(
+        await tell(
+          deps,
+          part.map((event) => ({ event, begunAt: at })),
+        ),
+      );
+    const rows = await deps.db.all<{ message: string; folded: number }>(
+      sql`select message, folded from notification_deliveries where destination_id = ${id} order by id`,
+    );
+    const texts = rows.map(({ message, folded }) => [(JSON.parse(message) as Event).text, folded]);
+    assert.deepEqual(
+      texts.filter(([, folded]) => folded === 0),
+      told.slice(0, 20).map(({ text }) => [text, 0]),
+    );
+    assert.deepEqual(texts.filter(([, folded]) => folded !== 0).toSorted(), [
+      ['Entry 7.', 7],
+      ['Exit 60.', 40],
+    ]);
+  });
+
   test('that died and was resumed within a minute of a burst holds up nobody, and is told of what came after', async (t) => {
     const clock = settableClock();
     const { world, add, until, settled, sent, answer, read } = await openDesk(t, {
@@ -563,10 +598,21 @@ describe('A destination', () => {
         ),
       );
     }
-    const row = await world.db.get<{ waiting: number }>(
-      sql`select count(*) as waiting from notification_deliveries where destination_id = ${id} and outcome = 'pending'`,
-    );
-    assert.equal(row?.waiting, 200);
-    assert.equal((await read(trader, id)).dropped, 25);
+    const waiting = async () =>
+      (
+        await world.db.get<{ waiting: number }>(
+          sql`select count(*) as waiting from notification_deliveries where destination_id = ${id} and outcome = 'pending'`,
+        )
+      )?.waiting;
+    assert.equal(await waiting(), 150);
+    assert.equal((await read(trader, id)).dropped, 75);
+    const at = timestamp(clock.now());
+    const orders = Array.from({ length: 60 }, () => ({
+      event: { ...event, at, kind: 'dead_letter' } as const,
+      begunAt: at,
+    }));
+    await deps.db.commit(await tell(deps, orders));
+    assert.equal(await waiting(), 200, 'the last places are for what somebody has to look after');
+    assert.equal((await read(trader, id)).dropped, 85);
   });
 });

@@ -9,8 +9,8 @@ import {
   type Event,
   endOfMinute,
   foldOf,
-  isFoldable,
-  MOST_IN_A_MINUTE,
+  isFolded,
+  isNeverFolded,
   type Several,
   toldAt,
 } from '../../domain/told/notification.ts';
@@ -30,6 +30,8 @@ export interface Occurrence {
 
 /** Messages that wait at one destination. More are counted, and not kept. */
 const MOST_WAITING = 200;
+/** Of these places the last are for what is never folded: a flood of anything else leaves them free. */
+const KEPT_FREE = 50;
 const MINUTE_MS = 60_000;
 
 /** `to`: only this one of the user's destinations. */
@@ -50,7 +52,7 @@ export async function tell(
   );
   return destinations.flatMap((destination) => {
     const before = waiting.get(destination.id);
-    let room = MOST_WAITING - (before?.pending ?? 0);
+    let pending = before?.pending ?? 0;
     const alone = new Map(before?.byKind);
     const folds = new Map<string, { last: Event; count: number }>();
     const unit: Statement[] = [];
@@ -59,20 +61,27 @@ export async function tell(
       const event = told.userId === destination.userId ? toldAt(destination, told, begunAt) : null;
       if (!event) continue;
       const soFar = alone.get(event.kind) ?? 0;
-      if (soFar >= MOST_IN_A_MINUTE && isFoldable(event)) {
+      if (isFolded(event, soFar)) {
         const fold = foldOf(event, now);
         folds.set(fold, { last: event, count: (folds.get(fold)?.count ?? 0) + 1 });
         continue;
       }
       alone.set(event.kind, soFar + 1);
-      if (room-- > 0) unit.push(insertDelivery(delivery(event, now)));
+      if (takesPlace(event)) unit.push(insertDelivery(delivery(event, now)));
       else dropped++;
     }
     for (const [fold, { last, count }] of folds)
-      if (room-- > 0) unit.push(...foldDelivery(delivery(last, endOfMinute(now)), fold, count));
+      if (takesPlace(last)) unit.push(...foldDelivery(delivery(last, endOfMinute(now)), fold, count));
       else dropped += count;
     if (dropped > 0) unit.push(noteDropped(destination.id, dropped));
     return unit;
+
+    /** Where there is one for it. */
+    function takesPlace(event: Event): boolean {
+      if (pending >= MOST_WAITING - (isNeverFolded(event) ? 0 : KEPT_FREE)) return false;
+      pending++;
+      return true;
+    }
 
     function delivery({ kind, at, title, text, path, data }: Event, dueAt: number) {
       return {

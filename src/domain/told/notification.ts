@@ -43,7 +43,7 @@ export interface Event {
   readonly path: string;
   /** For programs; what is in it has a name in the API too. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Behind another one's words nobody would look after it, and it is about real money: it is never folded. */
+  /** Behind another one's words nobody would look after it, and it is about real money: many of a minute are told by themselves. */
   readonly mustBeNamed?: boolean;
 }
 
@@ -85,24 +85,37 @@ export function toldAt(filter: Filter, told: Event | Several, begunAt: Timestamp
 
 // Bursts
 
-/** Of these each is another position or order that somebody has to look at: whatever a burst holds, each is told by itself. */
+/**
+ * Of these each is another position or order that somebody has to look at: whatever a burst holds, each is told by itself, and has room
+ * where nothing else has.
+ */
 const NEVER_FOLDED: ReadonlySet<EventKind> = new Set([
   'order_unknown',
   'dead_letter',
   'unprotected',
   'protection_failed',
 ]);
-export const isFoldable = ({ kind, mustBeNamed = false }: Event): boolean =>
-  !mustBeNamed && !NEVER_FOLDED.has(kind);
+export const isNeverFolded = ({ kind }: Event): boolean => NEVER_FOLDED.has(kind);
 
 /** Of one kind, to one destination, within a minute; of the others of that minute those with one title become one message. */
-export const MOST_IN_A_MINUTE = 5;
+const MOST_IN_A_MINUTE = 5;
+/** A strategy may send an exit a second into a closed market, for as long as it is closed. */
+const MOST_NAMED_IN_A_MINUTE = 20;
+
+/** `alone`: so many of its kind are told by themselves in this minute. */
+export const isFolded = (event: Event, alone: number): boolean =>
+  !isNeverFolded(event) && alone >= (event.mustBeNamed ? MOST_NAMED_IN_A_MINUTE : MOST_IN_A_MINUTE);
+
 const MINUTE_MS = 60_000;
 
 export const endOfMinute = (now: number): number => now - (now % MINUTE_MS) + MINUTE_MS;
 
-/** All of one minute that say the same have one; unique per destination. The title tells what was simulated from what was not. */
-export const foldOf = ({ kind, title }: Event, now: number): string => `${kind}:${endOfMinute(now)}:${title}`;
+/**
+ * All of one minute that say the same have one; unique per destination. The title tells what was simulated from what was not; what is to
+ * be named stands behind the words of its like only.
+ */
+export const foldOf = ({ kind, title, mustBeNamed }: Event, now: number): string =>
+  `${kind}:${endOfMinute(now)}:${mustBeNamed ? 'named:' : ''}${title}`;
 
 export const foldedText = (last: string, folded: number): string =>
   folded <= 1 ? last : `${last} And ${folded - 1} more of this kind within the same minute.`;
