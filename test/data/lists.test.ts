@@ -35,6 +35,7 @@ import {
   usersWithOrdersUnderWay,
 } from '../../src/data/orders/orders.ts';
 import { closedBy } from '../../src/data/orders/protections.ts';
+import { endEntriesOf, restingOfUser } from '../../src/data/orders/resting.ts';
 import { failedReversals } from '../../src/data/orders/reversals.ts';
 import {
   countOrders,
@@ -53,6 +54,7 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
+import { cancelledBy } from '../../src/domain/orders/resting.ts';
 import { openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { type Problem, serverOf } from '../world.ts';
@@ -115,13 +117,13 @@ async function plansOf(db: Db, read: (db: Db) => Promise<unknown>): Promise<stri
     };
   const all = record(db.all);
   await read({ ...db, all, get: async (query) => (await all<never>(query))[0] });
+  return Promise.all(asked.map((query) => planOf(db, query)));
+}
+
+async function planOf(db: Db, { parts: [first, ...rest], values }: Statement): Promise<string> {
   const word = db.dialect === 'sqlite' ? 'explain query plan ' : 'explain ';
-  return Promise.all(
-    asked.map(async ({ parts: [first, ...rest], values }) => {
-      const rows = await db.all<Record<string, string>>({ parts: [word + first, ...rest], values });
-      return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n');
-    }),
-  );
+  const rows = await db.all<Record<string, string>>({ parts: [word + first, ...rest], values });
+  return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n');
 }
 
 /** A list that takes long by the clock is refused: on a busy machine that may be any. */
@@ -289,6 +291,19 @@ for (const [name, open] of [
         const seeks = plan.match(/(INDEX|using|on) order_history_by_symbol\b/g) ?? [];
         assert.equal(seeks.length, 2, plan);
         assert.doesNotMatch(plans.join('\n'), /SCAN (o|order_history)(?! USING)\b|Seq Scan on order_history/);
+      }
+    });
+
+    listTest("what rests of a user is found, and taken back, without the user's history", async ({ db }) => {
+      const ending = endEntriesOf(USER, cancelledBy('its user was deactivated'), timestamp(NOW));
+      const plans = [
+        ...(await plansOf(db, (each) => restingOfUser(each, USER))),
+        ...(await Promise.all(ending.map((statement) => planOf(db, statement)))),
+      ];
+      assert.equal(plans.length, 3);
+      for (const plan of plans) {
+        assert.match(plan, /(INDEX|using|on) order_history_(resting|unsettled)\b/, plan);
+        assert.doesNotMatch(plan, /order_history_(by|under_way)|Seq Scan on order_history/, plan);
       }
     });
 

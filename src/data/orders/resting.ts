@@ -11,14 +11,16 @@ export const endEntry = (order: OrderId, why: OrderError): Statement =>
   sql`update order_history set ending = ${JSON.stringify(why)} where order_id = ${order} and ending is null
         and status in ('executing', 'placed', 'partially_filled', 'unknown')`;
 
+// `is true`: else SQLite takes one of the user's indexes, and passes over all orders that the user ever had.
+
 /** Every one of a user: those that are on their way there, too. */
 export const endEntriesOf = (user: UserId, why: OrderError, now: Timestamp): Statement[] => [
   sql`update order_history set ending = ${JSON.stringify(why)}
-      where priced is not null and unsettled = true and user_id = ${user} and ending is null
+      where priced is not null and unsettled = true and (user_id = ${user}) is true and ending is null
         and status in ('executing', 'placed', 'partially_filled', 'unknown')`,
   sql`update fill_checks set next_at = ${now}
       where user_id = ${user} and state <> 'done' and state in ('scheduled', 'dead_letter') and order_id in (
-        select order_id from order_history where priced is not null and unsettled = true and user_id = ${user})`,
+        select order_id from order_history where priced is not null and unsettled = true and (user_id = ${user}) is true)`,
 ];
 
 /** Those of an account, in the words of their index. */
@@ -27,7 +29,7 @@ export const restingOf = (db: Db, account: AccountId): Promise<Order[]> =>
 
 /** Those of a user, on whichever account. */
 export const restingOfUser = (db: Db, user: UserId): Promise<Order[]> =>
-  ordersWhere(db, sql`where priced is not null and unsettled = true and user_id = ${user}`);
+  ordersWhere(db, sql`where priced is not null and unsettled = true and (user_id = ${user}) is true`);
 
 /** Nobody follows it any more, and it rests where it is. One whose end somebody has to find out yet is left as it is. */
 export const leaveEntry = (order: OrderId): Statement[] => [
