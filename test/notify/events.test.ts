@@ -201,6 +201,31 @@ describe('Besides orders', () => {
     );
   });
 
+  test('silence and refused credentials are told of also hours later, and not to a destination that was added since', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, kinds } = await openDesk(t, { clock });
+    const make = () => world.makeTrader({}, { silenceAfter: 600, sealedCredentials: 'sealed' });
+    const [early, late] = [await make(), await make()];
+    await add(early);
+    const then = timestamp(clock.now());
+    await world.db.commit(
+      [early, late].map(
+        ({ account }) =>
+          sql`update trading_accounts set silence_told_at = ${then}, broker_credentials_verified = ${false},
+                credentials_refused = ${true}, credentials_checked_at = ${then} where id = ${account.id}`,
+      ),
+    );
+    clock.advance(5 * 3_600_000);
+    await add(late, { chat_id: '43' });
+    await until(() => sent.length >= 2);
+    await settled();
+    assert.deepEqual(kinds().toSorted(), ['credentials_refused', 'silence']);
+    assert.ok(sent.every(({ message }) => message.data.trading_account_id !== late.account.id));
+    clock.advance(86_400_000);
+    await settled();
+    assert.equal(sent.length, 2, 'once');
+  });
+
   test('a broker that does not answer is told of once in half an hour, whatever fails on it', async (t) => {
     const clock = settableClock();
     const { world, add, settled, kinds } = await openDesk(t, { clock });

@@ -34,7 +34,7 @@ import { type AccountId, millis, type OrderId, type Timestamp, timestamp } from 
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { credentialsEvent, isTold, limitEvent, orderEvents, silenceEvent } from '../../domain/told/events.ts';
-import type { Event } from '../../domain/told/notification.ts';
+import { DELIVERY_LIFE_MS, type Event } from '../../domain/told/notification.ts';
 import { type Occurrence, type TellDeps, tell } from './tell.ts';
 import { toldOf, toldOfEntries } from './together.ts';
 
@@ -48,9 +48,10 @@ const MOST_STEPS = 20;
 /** While nobody listens the cursor is moved on now and then only. */
 const FAR_BEHIND = 10_000;
 const MOST_CHANGED = 200;
-const HOUR_MS = 3_600_000;
+/** What has become so while nobody looked is told of for as long as a message would be sent: marks live longer. */
+const LOOK_BACK_MS = DELIVERY_LIFE_MS;
 /** A broker that does not answer, and an attack, is told of once in this time, of each account. */
-const FOLD_MS = HOUR_MS / 2;
+const FOLD_MS = 1_800_000;
 const FOLDED: { readonly [kind in Event['kind']]?: string } = {
   broker_disconnected: 'outage',
   attack: 'attack',
@@ -205,7 +206,7 @@ export async function findStates(deps: EventDeps): Promise<void> {
   if (!(await hasLiveDestinations(db))) return;
   const now = clock.now();
   const found: { mark: string; event: Event }[] = [];
-  for (const account of await troubledAccounts(db.lists, timestamp(now - HOUR_MS))) {
+  for (const account of await troubledAccounts(db.lists, timestamp(now - LOOK_BACK_MS))) {
     const { id, refusedSince, silentSince, silenceAfter } = account;
     if (refusedSince)
       found.push({

@@ -312,7 +312,8 @@ export async function troubledAccounts(db: Reads, since: Timestamp): Promise<Acc
               case when a.broker_credentials_verified = ${false} and a.sealed_credentials is not null
                 and a.credentials_checked_at >= ${since} then 1 else 0 end as refused
             from trading_accounts a where a.deleted_at is null
-              and (a.silence_told_at >= ${since} or a.credentials_checked_at >= ${since}) and`,
+              and (a.silence_told_at >= ${since}
+                or a.broker_credentials_verified = ${false} and a.credentials_checked_at >= ${since}) and`,
         hasLive('a.user_id'),
       ],
       ' ',
