@@ -533,28 +533,6 @@ describe('where stops are of whole quantities, and an exit leaves a part of one'
     assert.deepEqual([lived.closes, lived.exchange.held()], [['stop_loss'], ZERO]);
   });
 
-  it('is closed where the stop of the rest has closed that, wherever the price is by then', async () => {
-    const lived = await after('1.5');
-    lived.exchange.priced(decimal(89));
-    lived.exchange.priced(decimal(95));
-    lived.opens(false);
-    await lived.pass();
-    assert.deepEqual([[...lived.recorded.values()], lived.closes], [[decimal(1)], []]);
-    lived.later(A_SWEEP_MS);
-    lived.opens(true);
-    await lived.pass();
-    assert.deepEqual([lived.closes, lived.exchange.held()], [['stop_loss'], ZERO]);
-    await lived.pass();
-    assert.equal(lived.saved().state, 'ended');
-  });
-
-  it('is not closed for a stop of all that is held', async () => {
-    const lived = await after('2');
-    lived.exchange.priced(decimal(89));
-    await lived.pass();
-    assert.deepEqual([lived.closes, lived.saved().state], [[], 'ended']);
-  });
-
   it('says that of what has none, also where a stop of more was refused before', async () => {
     const lived = await after('2.5');
     const at = timestamp(START);

@@ -6,7 +6,6 @@ import { add } from '../decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
 import { isLegOf, isPositive, type Protection, type ProtectiveLeg } from './protection.ts';
 import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
-import { leavesPart } from './whole.ts';
 
 /** What the broker is to show is looked at so often within a pass. */
 export const MOST_WAITS = 6;
@@ -241,7 +240,12 @@ function missing(
 const isYoung = ({ sentAt }: ProtectiveLeg, { now }: Facts, ms: number): boolean => now - millis(sentAt) < ms;
 
 /** It has ended, and this is what it closed. */
-function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: Fate, facts: Facts): Step {
+function record(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  { fills, hasDied }: Fate,
+  { names }: Facts,
+): Step {
   const byStop = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
   const asTarget = fills.find(({ by }) => by === 'target')?.order;
   const targets = protection.targets.map((target, index) =>
@@ -253,19 +257,17 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
         }
       : target,
   );
-  const rest = without(protection, leg, facts.names);
-  // A part of one that it could not be for is closed as well. What it has left for an order of ours is that order's.
-  const isLastStop = !leg.isLeaving && fills.some(({ by }) => by === 'stop') && !rest.legs.some(mayStop);
-  const isCutShort = hasDied || (isLastStop && leavesPart(facts));
   return {
     do: 'record',
-    protection: { ...rest, targets, closesFor: isCutShort ? byStop : protection.closesFor },
+    protection: {
+      ...without(protection, leg, names),
+      targets,
+      closesFor: hasDied ? byStop : protection.closesFor,
+    },
     leg,
     fills: fills.map(({ by, order }) => ({ by, reason: by === 'target' ? 'take_profit' : byStop, order })),
   };
 }
-
-const mayStop = ({ stop, missingSince }: ProtectiveLeg): boolean => stop !== null && missingSince === null;
 
 /** By its price alone, what was never shown and has been replaced would be taken for this one once more. */
 const without = (protection: Protection, leg: ProtectiveLeg, names: Facts['names']): Protection => ({

@@ -1,7 +1,6 @@
 // Where the broker reserves what an order would close, it keeps stops and targets of whole quantities alone, and trades finer ones: an exit of
 // a share of the position may leave a part of one, for which no stop can stand. That is told, and nothing is closed for it alone: once the
-// price is beyond the stop, it is closed as by the stop; and so it is where the stop of the rest has closed that. Nobody takes its close while
-// the market is closed: it waits for the opening.
+// price is beyond the stop, it is closed as by the stop. Nobody takes its close while the market is closed: it waits for the opening.
 
 import { type Decimal, downTo, subtract, ZERO } from '../decimal.ts';
 import { priceFor } from './follow.ts';
@@ -11,13 +10,6 @@ import type { Facts } from './step.ts';
 /** So much of it can have a stop there. */
 export const keepable = (quantity: Decimal, { able, quantityStep }: Facts): Decimal =>
   able.reserves ? downTo(quantity, quantityStep) : quantity;
-
-/** No stop can stand for so much of it. */
-const partOf = (quantity: Decimal, facts: Facts): Decimal => subtract(quantity, keepable(quantity, facts));
-
-/** A part of one would be left once all stops there are filled. */
-export const leavesPart = (facts: Facts): boolean =>
-  facts.held !== null && partOf(facts.held.quantity, facts) !== ZERO;
 
 /** It is to have a stop, and is less than any can be for. */
 export const isTooLittle = ({ stop }: Protection, bare: Decimal, facts: Facts): boolean =>
@@ -42,7 +34,7 @@ export const isPartTold = ({ reason }: Pick<Protection, 'reason'>): boolean =>
 /** Says of what is held that a part of it has no stop; and no longer, where it has. */
 export function tellingPart(protection: Protection, bare: Decimal, facts: Facts): Protection {
   const { reason, stop } = protection;
-  const part = partOf(bare, facts);
+  const part = subtract(bare, keepable(bare, facts));
   const isOurs = isPartTold(protection);
   if (stop === null || part === ZERO) return isOurs ? { ...protection, reason: null } : protection;
   // Whatever was refused before was more: of so little nothing is tried any more.
