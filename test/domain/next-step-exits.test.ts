@@ -146,9 +146,9 @@ describe('An exit that the broker does not take beside an order of the other sid
   });
 
   test('is refused after some fifteen seconds where nothing of ours is there: somebody else has to take that away', () => {
-    assert.deepEqual(said(decided(exit, { opposed: opposed(5) })), ['read the position']);
-    assert.deepEqual(said(decided(exit, { opposed: opposed(6) })), ['end', 'rejected', 'failed_at_broker']);
-    const there = { others, isCleared: true, opposed: opposed(6) };
+    assert.deepEqual(said(decided(exit, { opposed: opposed(6) })), ['read the position']);
+    assert.deepEqual(said(decided(exit, { opposed: opposed(7) })), ['end', 'rejected', 'failed_at_broker']);
+    const there = { others, isCleared: true, opposed: opposed(7) };
     assert.deepEqual(said(decided(exit, there)), ['read the position']);
   });
 

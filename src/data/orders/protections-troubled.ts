@@ -14,7 +14,7 @@ import { protectionsWhere } from './protections.ts';
 const isUnattended = (since: Timestamp) =>
   sql`((state = 'armed' and unprotected_since < ${since}
         and (body is null or seen_at < ${since} or (seen_at is null and wanted_by is null)))
-      or (state = 'suspended' and seen_at < ${since}))`;
+      or (state = 'suspended' and coalesce(seen_at, created_at) < ${since}))`;
 
 /** Of the user's real positions: those without a stop, those that may have none, and those that nobody can look at. */
 export const troubledProtections = (
@@ -60,7 +60,7 @@ export async function countProtections(db: Reads, unattendedSince: Timestamp): P
         sql`select state, broker_name, count(*) as count, min(coalesce(seen_at, created_at)) as seen_at,
           min(case when state in ('unprotected', 'unwatched') then unprotected_since when`,
         isUnattended(unattendedSince),
-        sql`then coalesce(unprotected_since, seen_at) end) as unprotected_since
+        sql`then coalesce(unprotected_since, seen_at, created_at) end) as unprotected_since
         from protections where ended_at is null and simulation = ${false} group by state, broker_name`,
       ],
       ' ',

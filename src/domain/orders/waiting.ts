@@ -86,7 +86,7 @@ export const opposedByOthers = (order: Order, { others, opposed }: Facts): Order
     ? opposed.error
     : null;
 /** Over some fifteen seconds. */
-const MOST_OPPOSED = 6;
+const MOST_OPPOSED = 7;
 
 /** An exit has taken all there is, and an order that is not settled may bring more. */
 export const lookAtOthersAgain = ({ othersWatch }: Facts, rules: Rules): Step => ({

@@ -211,8 +211,9 @@ export async function executeOrder(
             break;
           case 'take back':
             open = await takenBack({ ...saving, line, trades, gone }, open, step.others, endingFor(current));
-            isCleared = true;
-            position = null;
+            [isCleared, position] = [true, null];
+            // What was refused beside them counts no more.
+            opposed &&= { ...opposed, times: 1 };
             break;
           case 'look at others':
             await pass(step);
