@@ -61,7 +61,7 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   ),
   not_found: holds('this user has no such account; as above'),
   user_deactivated: holds(
-    'the spec’s 403, an operator’s decision. Exits that were accepted before are executed; what else is held the user closes at the broker',
+    'the spec’s 403, an operator’s decision. Exits that were accepted before are executed, and entries that rest are taken back; what else is held the user closes at the broker',
   ),
   webhook_ip_blocked: WHENCE,
   ip_not_allowed: WHENCE,

@@ -144,8 +144,8 @@ export function createConnections(access: BrokerAccess): Connections {
     isTrusted: credentialsVerified && refusalOf(id, version) === undefined,
   });
 
-  const wereVerified = ({ credentialsVerified, credentialsRefused }: Account) =>
-    credentialsVerified || credentialsRefused;
+  const wereVerified = ({ sealedCredentials, credentialsVerified, credentialsRefused }: Account) =>
+    sealedCredentials === null || credentialsVerified || credentialsRefused;
 
   const mayUse = ({ simulation, isTrading }: Wanted, { isProven }: Pick<Connection, 'isProven'>) =>
     simulation || !isTrading || isProven;
