@@ -114,8 +114,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
     },
     {
       file: 'src/worker/lane/protect.ts',
-      find: "if (outcome.outcome === 'unknown') return current;\n    if",
-      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    if",
+      find: "if (outcome.outcome === 'unknown') return current;\n    const",
+      put: "if (outcome.outcome === 'unknown') return unsent(current, leg);\n    const",
     },
     {
       file: 'src/domain/protection/recognise.ts',
