@@ -1,7 +1,7 @@
 // Today says which positions have no stop, which stop is fought over, and which nobody can look after; and when that is over.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Overview } from '../../src/app/orders/read-overview.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
@@ -15,6 +15,19 @@ const overview = async (world: World, trader: Trader): Promise<Overview> =>
 
 const seen = (world: World, trader: Trader, is: (overview: Overview) => boolean): Promise<Overview> =>
   world.eventually(() => overview(world, trader), is);
+
+/** A position whose stop stands, and no worker any more that looks after it. */
+async function withStoppedWorker(t: TestContext) {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: PAPER });
+  await world.send(trader, { stop_loss: 64_000 });
+  await world.eventually(
+    () => world.db.all(sql`select id from protections where state = 'standing'`),
+    (rows) => rows.length === 1,
+  );
+  await world.stop();
+  return { world, trader };
+}
 
 test('a position whose stop the broker refuses is a risk until it has one', async (t) => {
   const world = await openWorld(t, { env: QUICK });
@@ -80,14 +93,7 @@ test('a stop that was put back three times within an hour is not put back again,
 });
 
 test('a stop that nobody can look after, because the credentials are refused, is to be acted upon', async (t) => {
-  const world = await openWorld(t);
-  const trader = await world.makeTrader({}, { paper: PAPER });
-  await world.send(trader, { stop_loss: 64_000 });
-  await world.eventually(
-    () => world.db.all(sql`select id from protections where state = 'standing'`),
-    (rows) => rows.length === 1,
-  );
-  await world.stop();
+  const { world, trader } = await withStoppedWorker(t);
   // Nobody looks before the test has.
   const later = timestamp(Date.now() + 600_000);
   await world.db.commit([
@@ -162,14 +168,7 @@ test('a position whose stop nobody has placed, since its host died and no other 
 });
 
 test('a position whose stop was taken away for an order, and that nobody has come back to, is a risk', async (t) => {
-  const world = await openWorld(t);
-  const trader = await world.makeTrader({}, { paper: PAPER });
-  await world.send(trader, { stop_loss: 64_000 });
-  await world.eventually(
-    () => world.db.all(sql`select id from protections where state = 'standing'`),
-    (rows) => rows.length === 1,
-  );
-  await world.stop();
+  const { world, trader } = await withStoppedWorker(t);
   const ago = (ms: number) => timestamp(Date.now() - ms);
   const suspended = (seenAt: string) =>
     world.db.commit([

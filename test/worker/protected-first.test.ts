@@ -131,6 +131,16 @@ describe('An order that only protects', () => {
       ],
     });
 
+  /** All that it saves stands. */
+  const portsOver = (line: object, more: object = {}): ProtectingOrder =>
+    ({
+      connections: { use: (_: unknown, does: (on: object) => unknown) => does(line) },
+      clock: { now: () => NOW },
+      save: async (saved: Order) => saved,
+      want: async (wanted: Order) => wanted,
+      ...more,
+    }) as unknown as ProtectingOrder;
+
   /** What becomes of it, where nothing is held, and by which entry something may be. */
   async function protectedBeside(entries: readonly Order[]) {
     const asked = [...entries];
@@ -140,12 +150,7 @@ describe('An order that only protects', () => {
       positions: async () =>
         asked.length === 0 ? [{ symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) }] : [],
     };
-    const deps = {
-      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
-      clock: { now: () => NOW },
-      save: async (saved: Order) => saved,
-      want: async (wanted: Order) => wanted,
-    } as unknown as ProtectingOrder;
+    const deps = portsOver(line);
     let rests = 0;
     const ended = await protectPosition(deps, {
       order: order('protect', { intent: { operation: 'PROTECT_POSITION', direction: null }, quantity: ZERO }),
@@ -184,12 +189,7 @@ describe('An order that only protects', () => {
       resolve: async () => ({ symbol: 'BTCUSDT' }),
       positions: async () => [{ symbol: 'BTCUSDT', quantity: shown, averagePrice: decimal(100) }],
     };
-    const deps = {
-      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
-      clock: { now: () => NOW },
-      save: async (saved: Order) => saved,
-      want: async (wanted: Order) => wanted,
-    } as unknown as ProtectingOrder;
+    const deps = portsOver(line);
     const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
     const ended = await protectPosition(deps, {
       order: order('protect', { intent, quantity: ZERO }),
@@ -214,15 +214,12 @@ describe('An order that only protects', () => {
       const at = () => [{ symbol: 'BTCUSDT', quantity: decimal(shown), averagePrice: decimal(100) }];
       const line = { resolve: async () => ({ symbol: 'BTCUSDT' }), positions: async () => at() };
       const sides: string[] = [];
-      const deps = {
-        connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
-        clock: { now: () => NOW },
-        save: async (saved: Order) => saved,
+      const deps = portsOver(line, {
         async want(wanted: Order, { side }: { side: string }) {
           sides.push(side);
           return wanted;
         },
-      } as unknown as ProtectingOrder;
+      });
       const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
       const ended = await protectPosition(deps, {
         order: order('protect', { intent, quantity: ZERO }),
@@ -244,13 +241,9 @@ describe('An order that only protects', () => {
       capabilities: {},
     };
     const trail = { distance: decimal(2), activateAt: null, from: decimal(100), best: decimal(104) };
-    const deps = {
-      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
-      clock: { now: () => NOW },
-      save: async (saved: Order) => saved,
-      want: async (wanted: Order) => wanted,
+    const deps = portsOver(line, {
       wanted: async () => ({ stop: { price: decimal(90), kind: 'stop_loss' }, trail }),
-    } as unknown as ProtectingOrder;
+    });
     const intent = { operation: 'PROTECT_POSITION', direction: null } as const;
     const wish = { own: { stop: 'none' }, fromFlat: { stop: 'none' } } as const;
     const ended = await protectPosition(deps, {
