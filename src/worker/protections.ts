@@ -4,7 +4,7 @@ import type { Decimal } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/orders/order.ts';
 import type { ExitReason, Protection } from '../domain/protection/protection.ts';
-import type { LegClosed } from './lane/protect.ts';
+import type { LegClosed } from './lane/keeping.ts';
 
 export interface WorkerProtections {
   /** The user's that are kept, of one account or of all. */

@@ -17,7 +17,8 @@ import { keptQuantities } from '../../src/domain/protection/ability.ts';
 import { adopt, anew } from '../../src/domain/protection/adopt.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
-import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
+import type { Keeping, ToKeep } from '../../src/worker/lane/keeping.ts';
+import { keepProtection } from '../../src/worker/lane/protect.ts';
 import { Crash, instrumentOf, LUCK, type Luck, modelExchange, type Ways } from './protect-model.ts';
 
 const RULES = { protectMs: 10_000, sweepMs: 30_000, followMs: 2_000, lostMs: 2_000, giveUpMs: 30_000 };

@@ -186,7 +186,11 @@ export async function executeOrder(
         watch: watches.leg.read(),
         wrong,
         wrongPrice,
-        ...{ isCleared, opposed, market, closedBy, isMissing },
+        isCleared,
+        opposed,
+        market,
+        closedBy,
+        isMissing,
         isBelieved: inHand !== undefined && whyDoubt(current, inHand, line, now()) === null,
       };
       const step = nextStep(current, facts, deps.rules);
@@ -211,7 +215,8 @@ export async function executeOrder(
             break;
           case 'take back':
             open = await takenBack({ ...saving, line, trades, gone }, open, step.others, endingFor(current));
-            [isCleared, position] = [true, null];
+            isCleared = true;
+            position = null;
             // What was refused beside them counts no more.
             opposed &&= { ...opposed, times: 1 };
             break;
@@ -239,16 +244,10 @@ export async function executeOrder(
             break;
           case 'judge the guards': {
             const { order: planned, positionAfter } = step;
-            const entry = { order: planned, positionAfter, guards: guards ?? {}, line };
-            judged = {
-              verdicts: await deps.judge({
-                ...entry,
-                instrument: tradable().get(mainLeg(planned)?.instrument),
-              }),
-              quantity: mainLeg(planned)?.quantity ?? ZERO,
-              positionAfter,
-              at: now(),
-            };
+            const instrument = tradable().get(mainLeg(planned)?.instrument);
+            const entry = { order: planned, positionAfter, guards: guards ?? {}, line, instrument };
+            const verdicts = await deps.judge(entry);
+            judged = { verdicts, quantity: mainLeg(planned)?.quantity ?? ZERO, positionAfter, at: now() };
             break;
           }
           case 'send': {

@@ -9,7 +9,7 @@ import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import type { Line } from '../line/line.ts';
 import { fateOf, type Place, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
-import type { Keeping } from './protect.ts';
+import type { Keeping } from './keeping.ts';
 import type { Book, Shown, Trades } from './trades.ts';
 
 /** What is to be sent, as far as it closes something. */

@@ -2,7 +2,7 @@
 // next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
 // whoever takes over after a crash looks for it first.
 
-import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
+import { BrokerUnavailable, unitValueOf } from '../../broker/broker.ts';
 import {
   compare,
   type Decimal,
@@ -15,8 +15,6 @@ import {
 } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
-import type { Order } from '../../domain/orders/order.ts';
-import type { OtherLeg } from '../../domain/orders/other-legs.ts';
 import { keptQuantities } from '../../domain/protection/ability.ts';
 import { passed, refused, stuck, taken, unsent, withRoom } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
@@ -34,13 +32,10 @@ import type {
   Fate,
   Held,
   LegFill,
-  Room,
-  Rules,
   ShownOrder,
   ShownStop,
   Step,
 } from '../../domain/protection/step.ts';
-import type { Closing } from '../../domain/protection/under-way.ts';
 import type { Line } from '../line/line.ts';
 import {
   fateOf,
@@ -53,67 +48,8 @@ import {
   targetsAt,
   tradedBy,
 } from '../line/protective-leg.ts';
+import type { Keeping, Kept, ToKeep } from './keeping.ts';
 import type { Trades } from './trades.ts';
-
-/** What a leg has closed, and what is left. */
-export interface LegClosed {
-  readonly leg: ProtectiveLeg;
-  readonly fills: Extract<Step, { do: 'record' }>['fills'];
-  readonly left: Decimal;
-  /** Of our legs that are open beside it, how much is in that. */
-  readonly counted: Order['counted'];
-  /** Of one, at a price of 1, in the account's currency. */
-  readonly unitValue: Decimal;
-}
-
-/** Each saves the protection as it stands by then, in one unit with what else it says; `changed`: somebody else has saved it since. */
-interface ProtectionSaves {
-  save(protection: Protection): Promise<Protection | 'changed'>;
-  /** What the leg has closed enters the history of orders, once. */
-  record(protection: Protection, closed: LegClosed): Promise<Protection | 'changed'>;
-  /** An order that closes what is held is accepted for it. */
-  close(protection: Protection, reason: ExitReason, held: Decimal): Promise<Protection | 'changed'>;
-}
-
-export interface Keeping {
-  readonly saves: ProtectionSaves;
-  readonly clock: { now(): number };
-  wait(ms: number): Promise<void>;
-  readonly rules: Rules;
-  /** One for the whole process, whoever asks for the price of this instrument. */
-  quote(line: Line, instrument: Instrument): Promise<Quoted>;
-}
-
-export interface ToKeep {
-  readonly protection: Protection;
-  readonly instrument: Instrument;
-  readonly trades: Pick<Trades, 'expected' | 'closed' | 'explained' | 'standing'>;
-  /** Open legs of our orders on this instrument. */
-  readonly others: readonly OtherLeg[];
-  readonly triggerBy: TriggerBy;
-  readonly recorded: Place['recorded'];
-  readonly unprotected: 'close' | 'alert';
-  /** An order of ours may yet bring or take something on this side. */
-  readonly isUnsettled: boolean;
-  /** One that asks for a stop may have been filled, and nobody knows. */
-  readonly isUndecided: boolean;
-  /** Something has happened, or may have. */
-  readonly isTold: boolean;
-  /** Its owner wants it tried now, what was refused too. */
-  readonly isAsked: boolean;
-  /** What orders of ours close of it already. */
-  readonly closing: Closing;
-  /** Entries of ours that the broker takes no stop beside are taken back. */
-  makeRoom?(): Promise<Room>;
-}
-
-export interface Kept {
-  readonly protection: Protection;
-  /** `changed`: it is to be read again. `closing`: an order is to be worked off. */
-  readonly is: 'kept' | 'changed' | 'closing';
-  /** When to look again. */
-  readonly untilMs: number;
-}
 
 /** What the broker told so long ago is no reason any more to take a stop away or to lessen it: an entry may have been filled since. */
 const HELD_MS = 500;
@@ -154,7 +90,9 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     triggerBy,
     isUnsettled: task.isUnsettled,
     isUndecided: task.isUndecided,
-    ...{ isTold, askedAt, isOpen: instrument.open },
+    isTold,
+    askedAt,
+    isOpen: instrument.open,
     ...task.closing,
     unprotected: task.unprotected,
   });
@@ -248,6 +186,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         return rested(step);
     }
   }
+  // It goes round in a circle: the next sweep goes on.
   return rested({ do: 'rest', protection: current, untilMs: clock.now() + rules.sweepMs });
 
   /** What legs have closed that have not ended is written down when they have: what is shown without it is not late. */

@@ -2,7 +2,7 @@
 // the other; what is wanted of them by orders that were filled since is taken in first.
 
 import { setImmediate as immediate } from 'node:timers/promises';
-import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
+import { BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
@@ -14,22 +14,22 @@ import type { Room } from '../../domain/protection/step.ts';
 import { mayOpen } from '../../domain/protection/undecided.ts';
 import { closingOf } from '../../domain/protection/under-way.ts';
 import type { Connections } from '../line/connections.ts';
-import { AFTER_MS, currentErrand } from '../line/errand.ts';
 import type { Line } from '../line/line.ts';
 import { foundThere } from '../line/protective-leg.ts';
 import type { Sweeps } from '../line/sweeps.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
+import type { Keeping, Kept, ToKeep } from './keeping.ts';
 import type { Turn } from './lanes.ts';
 import { createLookTimes } from './look-times.ts';
 import type { makeRoom } from './make-room.ts';
 import { openElsewhere } from './open-elsewhere.ts';
 import { OrderTaken } from './order-taken.ts';
-import { type Keeping, type Kept, keepProtection, type ToKeep } from './protect.ts';
+import { keepProtection } from './protect.ts';
 import { type Closed, protectiveLegs } from './protect-legs.ts';
 import { isOfSame } from './resting.ts';
-import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
+import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS } from './retries.ts';
 import { createSweepTurns, mostUrgentFirst, nextTimeStop } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
 import type { Book, Books, Shown, Trades } from './trades.ts';
@@ -265,26 +265,19 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 
   /** The broker cannot be asked now. */
   async function away(first: Protection, how: Looking, fault: BrokerUnavailable): Promise<Kept> {
-    const [{ accountId }, now] = [first, clock.now()];
-    const againMs = retries.after(accountId, longestRetryMs(first));
+    const { accountId } = first;
+    const now = clock.now();
+    const untilMs = now + retries.afterFault(accountId, { fault, protection: first, sweepMs: rules.sweepMs });
     const isRefused = fault instanceof CredentialsRejected;
     // Of new credentials somebody tells.
     unseen.set(first.id, how.isAsked && !isRefused);
     if (how.isUrgent && !isRefused) urgent.add(accountId);
-    const ms =
-      fault instanceof BrokerBusy
-        ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]
-        : isRefused
-          ? rules.sweepMs
-          : againMs;
     const current = await reread(first);
     if (current === null) return gone(first);
     const told = unasked(current, fault.message, { now, protectMs: rules.protectMs });
     const after: Protection = isRefused ? { ...told, state: 'unwatched', reason: fault.message } : told;
     const saved = after === current ? current : mine(current, await protections.save(after, current, token));
-    return saved === 'changed'
-      ? gone(first)
-      : { protection: saved, is: 'kept', untilMs: now + Math.min(ms, rules.sweepMs) };
+    return saved === 'changed' ? gone(first) : { protection: saved, is: 'kept', untilMs };
   }
 
   async function keep(line: Line, first: Protection, { account, isTold, isAsked }: Looking): Promise<Kept> {
