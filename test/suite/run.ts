@@ -17,6 +17,7 @@ import { record } from './record.ts';
 const PATIENCE_MS = 600_000;
 const PROCESS_PATIENCE_MS = 3 * PATIENCE_MS;
 const TOGETHER = pathToFileURL(join(import.meta.dirname, 'together.ts')).href;
+const UNHOOKED = pathToFileURL(join(import.meta.dirname, 'unhooked.ts')).href;
 const ABOVE = `${join(import.meta.dirname, '../..')}/`;
 /** So many files are loaded by everybody, and more; a run of fewer tests than that starts few processes. */
 const LOADED = 500;
@@ -54,7 +55,7 @@ export async function runTests(paths: readonly string[]): Promise<boolean> {
     concurrency: availableParallelism() * 2,
     timeout: PROCESS_PATIENCE_MS,
     // Each test makes much and keeps nothing: with room for it, less of it is copied before it is forgotten.
-    execArgv: [`--test-timeout=${PATIENCE_MS}`, '--max-semi-space-size=32'],
+    execArgv: [`--test-timeout=${PATIENCE_MS}`, '--max-semi-space-size=32', `--import=${UNHOOKED}`],
   });
   const kept = record(groups);
   events.on('test:pass', kept.ended);

@@ -152,6 +152,20 @@ describe('A run', () => {
     assert.match(stdout, /after their tests the process failed of \S+orders\/0\.test\.ts/);
   });
 
+  test('fails with a fault that nobody catches, by the name of the test that it came from', (t) => {
+    for (const fault of [
+      "void Promise.reject(new Error('let go'))",
+      "setTimeout(() => { throw new Error('let go'); })",
+      "void pause(1).then(() => assert.fail('let go'))",
+    ]) {
+      const lets = `import { setTimeout as pause } from 'node:timers/promises';
+        test('lets go', async () => { ${fault}; await pause(200); });`;
+      const { status, stdout, passed, failed } = run(t, [well, lets, well]);
+      assert.deepEqual({ status, passed, failed }, { status: 1, passed: 2, failed: 1 }, fault);
+      assert.match(stdout, /✖ lets go .*\n(.*\n)?.*let go/, fault);
+    }
+  });
+
   test('says what was left out, and why, and which files took longest', (t) => {
     const skips = "test('left out', { skip: 'needs the moon' }, () => {});";
     const { status, stdout } = run(t, [skips, skips, well]);
