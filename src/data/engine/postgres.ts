@@ -10,23 +10,26 @@
 // After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
 // be simpler, and cost a third of the throughput.)
 
-import { DatabaseError, Query as DriverQuery, Pool, type PoolClient } from 'pg';
+import { Query as DriverQuery, type Pool, type PoolClient } from 'pg';
 import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
-import { decimal } from '../../domain/decimal.ts';
-import {
-  DatabaseUnavailable,
-  type Db,
-  LIST_MS,
-  ListTooSlow,
-  NotCommitted,
-  type Statement,
-  sql,
-} from './db.ts';
+import { type Db, LIST_MS, ListTooSlow, NotCommitted, type Statement, sql } from './db.ts';
 import { giveWay } from './give-way.ts';
 import { groupCommit, type Outcome, type Unit, type Waiting } from './group-commit.ts';
+import { ALL_HEARD, inOneTurn } from './in-one-turn.ts';
 import { type AskServer, alikeUnits } from './postgres-alike.ts';
+import {
+  COLLISIONS,
+  codeOf,
+  fault,
+  isGuardFailure,
+  isTooSlow,
+  STALE,
+  spoils,
+  undone,
+} from './postgres-faults.ts';
+import { openPool } from './postgres-pool.ts';
 import { scriptsOn } from './postgres-scripts.ts';
-import { GUARD_FAILED, type Query, statementQueries } from './postgres-statements.ts';
+import { type Query, statementQueries } from './postgres-statements.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -37,17 +40,12 @@ const LANES_ALONE = 3;
 const ATTEMPTS_ALONE = 4;
 /** Of the hot path: who is asking, an order by its id. Commits have connections of their own beside them. */
 const READ_CONNECTIONS = 4;
+/** One that takes long holds up those behind it on its connection. */
+const MOST_TOGETHER = 8;
 /** Whatever lists do, they do it to each other. */
 const LIST_CONNECTIONS = 2;
-const CONNECT_MS = 5_000;
 /** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
 const ANSWER_MS = 15_000;
-
-const SESSION = `
-  set time zone 'UTC'; set datestyle = 'ISO';
-  set statement_timeout = '10s'; set lock_timeout = '3s'; set idle_in_transaction_session_timeout = '10s';
-  -- committed means durable, whatever the server's default is
-  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
 /** The lists' own limit is the server's: it stops working for a list that nobody waits for any more. */
 const LISTS = `set statement_timeout = ${LIST_MS}; set default_transaction_read_only = on`;
@@ -88,18 +86,25 @@ export async function openPostgres({
   const { queryOf } = statements;
   const alike = alikeUnits(statements);
 
-  async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
+  /** `spoil`: the connection is not to be used again. */
+  async function withClient<T>(
+    pool: Pool,
+    use: (client: PoolClient, spoil: () => void) => Promise<T>,
+  ): Promise<T> {
     const asked = performance.now();
     const client = await pool.connect();
     counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
-    let spoilt = true;
+    let spoilt = false;
+    const spoil = () => {
+      spoilt = true;
+    };
     try {
-      const result = await use(client);
+      const result = await use(client, spoil);
       // Never hand on an open transaction, whatever went wrong.
-      spoilt = client.getTransactionStatus() !== 'I';
+      spoilt ||= client.getTransactionStatus() !== 'I';
       return result;
     } catch (error) {
-      spoilt = !(error instanceof DatabaseError) || STALE.has(codeOf(error));
+      spoilt ||= spoils(error);
       throw error;
     } finally {
       client.release(spoilt);
@@ -115,10 +120,39 @@ export async function openPostgres({
     });
   }
 
-  const read = <Row>(query: Statement): Promise<Row[]> =>
-    rowsOf<Row>(reads, query, ANSWER_MS).catch((error) => {
+  /** What is asked at one moment goes out on few connections, and each of them is waited for once. */
+  const together = inOneTurn(async (asked: readonly Statement[]) => {
+    const parts = Array.from({ length: Math.ceil(asked.length / MOST_TOGETHER) }, (_, index) =>
+      asked.slice(index * MOST_TOGETHER, (index + 1) * MOST_TOGETHER),
+    );
+    return (await Promise.all(parts.map(rowsOfEach))).flat();
+  }, ALL_HEARD);
+
+  /** Each is answered, or fails, by itself. */
+  function rowsOfEach(asked: readonly Statement[]): Promise<readonly PromiseSettledResult<object[]>[]> {
+    return withClient(reads, async (client, spoil) => {
+      const { stream } = client.connection;
+      stream.cork();
+      const questions = asked.map((query) =>
+        rowByRow<object>(client, { ...queryOf(query), query_timeout: ANSWER_MS }),
+      );
+      stream.uncork();
+      const answers = await Promise.allSettled(questions);
+      if (answers.some((answer) => answer.status === 'rejected' && spoils(answer.reason))) spoil();
+      return answers;
+    }).catch((reason: unknown) => asked.map(() => ({ status: 'rejected', reason })));
+  }
+
+  async function read<Row>(query: Statement): Promise<Row[]> {
+    try {
+      const answer = await together(query);
+      if (answer.status === 'fulfilled') return answer.value as Row[];
+      if (!STALE.has(codeOf(answer.reason))) throw answer.reason;
+      return await rowsOf<Row>(reads, query, ANSWER_MS);
+    } catch (error) {
       throw fault(error);
-    });
+    }
+  }
 
   const list = <Row>(query: Statement): Promise<Row[]> =>
     rowsOf<Row>(lists, query, LIST_MS + 1_000).catch((error) => {
@@ -260,27 +294,6 @@ export async function openPostgres({
   return db;
 }
 
-function openPool(
-  url: string,
-  { max, waitMs = CONNECT_MS, session = '' }: { max: number; waitMs?: number; session?: string },
-): Pool {
-  const pool = new Pool({
-    connectionString: url,
-    max,
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: waitMs,
-    idleTimeoutMillis: 300_000,
-    fallback_application_name: 'fillpath',
-    types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
-    onConnect: (client) => client.query(`${SESSION};${session}`),
-  });
-  // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
 interface Answers {
   /** For certain: nothing was written. */
   readonly rolledBack: boolean;
@@ -299,62 +312,3 @@ const rowByRow = <Row>(client: PoolClient, { query_timeout, ...config }: Query):
     query.on('row', giveWay);
     client.query(Object.assign(query, { query_timeout }));
   });
-
-const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
-
-const DUPLICATE = '23505';
-
-const isGuardFailure = (error: Error): boolean =>
-  (codeOf(error) === '22P02' && error.message.includes(GUARD_FAILED)) || codeOf(error) === DUPLICATE;
-
-/** The plan of a prepared read no longer fits the table after a migration, or the statement is gone. */
-const STALE = new Set(['0A000', '26000']);
-
-/** Not the unit's own fault; alone, or a moment later, it can succeed. */
-const COLLISIONS = new Set([
-  '40001', // serialization failure
-  '40P01', // deadlock
-  '55P03', // lock timeout
-  // The driver prepares a text with its first use. When that use comes after its unit failed, nothing is prepared,
-  // and the same text in a later unit, already sent, meets one of these.
-  '26000', // no such prepared statement
-  '25P02', // transaction aborted
-]);
-
-/** Connection, resources, shutdown and timeouts, system; a replica after a failover. */
-const UNAVAILABLE = /^(08|53|57|58|25006)/;
-
-function fault(error: unknown): Error {
-  const told = error as Error;
-  if (told instanceof DatabaseError && !UNAVAILABLE.test(codeOf(told))) return told;
-  return new DatabaseUnavailable(told.message, { cause: told });
-}
-
-/** Of a unit of which the server said, or of which it is clear, that it was not committed. */
-function undone(error: unknown): Error {
-  const told = fault(error);
-  return told instanceof DatabaseUnavailable ? new NotCommitted(told.message, { cause: told.cause }) : told;
-}
-
-/** The server stopped it, others hold what it reads, or no connection became free in time. */
-const isTooSlow = (error: Error): boolean =>
-  error instanceof DatabaseError
-    ? ['57014', '55P03'].includes(codeOf(error))
-    : ['timeout exceeded when trying to connect', 'Query read timeout'].includes(error.message);
-
-/** Private to this pool. What is not here stays the text that the server sends: uuid, text, json. */
-const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  16: (text) => text === 't', // bool
-  20: Number, // int8: counts and serial numbers, never near 2^53
-  21: Number, // int2
-  23: Number, // int4
-  1184: readTime, // timestamptz
-  1700: decimal, // numeric
-};
-
-/** "2026-11-05 09:30:00.12+00" → "2026-11-05T09:30:00.120Z" */
-function readTime(text: string): string {
-  // A pooler between us and the server may have lost the session's time zone.
-  if (!text.endsWith('+00')) return new Date(text.replace(/([+-]\d\d)$/, '$1:00')).toISOString();
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(3, '0').slice(0, 3)}Z`;
-}

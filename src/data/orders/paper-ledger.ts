@@ -7,11 +7,11 @@ import { decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { type Db, join, listQuery, must, type Statement, sql } from '../engine/db.ts';
-import { inOneTurn } from '../engine/in-one-turn.ts';
+import { inOneTurn, momentOf } from '../engine/in-one-turn.ts';
 
 export function openPaperLedger(db: Db): PaperLedger {
   return {
-    read: inOneTurn((books) => readBooks(db, books)),
+    read: inOneTurn((books) => readBooks(db, books), momentOf(db)),
     async find(book, clientOrderId) {
       const row = await db.get<OrderRow>(
         sql`select * from paper_orders where book = ${book} and client_order_id = ${clientOrderId}`,

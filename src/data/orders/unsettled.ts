@@ -4,7 +4,7 @@ import type { Guards } from '../../domain/guards/guards.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import type { Unsettled } from '../../worker/orders.ts';
 import { type Db, join, listQuery, sql } from '../engine/db.ts';
-import { inOneTurn } from '../engine/in-one-turn.ts';
+import { inOneTurn, momentOf } from '../engine/in-one-turn.ts';
 import { type OrderRow, withLegs } from './order-rows.ts';
 
 interface Whose {
@@ -26,7 +26,7 @@ export function openUnsettled(db: Db): (user: UserId, account: AccountId) => Pro
     );
     const byUser = new Map(known);
     return asked.map(({ user, account }) => byUser.get(user)?.get(account) ?? NOTHING);
-  });
+  }, momentOf(db));
   return (user, account) => read({ user, account });
 }
 
