@@ -429,6 +429,19 @@ describe('A missed alert', () => {
     assert.deepEqual([body.items[0]?.strategy_position, body.items[0]?.in_sync], [null, null]);
   });
 
+  test('a dozen exits of one second are all made: each is heard, however many others are heard at that moment', async (t) => {
+    const { world, trader, own } = await desk(t);
+    await world.webhook(trader, own.trade(12));
+    own.next(1);
+    const exits = Array.from({ length: 12 }, (_, made) => own.trade(11 - made));
+    const answers = await Promise.all(exits.map((exit) => world.webhook(trader, exit)));
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.status]),
+      exits.map(() => [200, 'filled']),
+    );
+    assert.equal(await held(world, trader), 0);
+  });
+
   test('what was said is compared and changed by one statement: of two alerts at once neither waits for the other', async (t) => {
     const both: string[] = [];
     const changes = /(?:insert into|update|delete from) (\w+)/;

@@ -36,8 +36,11 @@ import type { RequestContext } from '../audit/audit.ts';
 import type { Contested, Placed } from './place-order.ts';
 import { compareWith, driftNoted, gapNoted, heardAs, keyOf, OURSELVES } from './strategy.ts';
 
-/** A strategy that speaks faster than this is not worth a longer wait. */
-const MOST_TRIES = 4;
+/**
+ * Of several signals of one moment one is heard at each try, and the others have lost theirs: so this is how many a strategy may send at
+ * once, more than a user's rate limit lets through. None of them waits for another's order.
+ */
+const MOST_TRIES = 100;
 
 const FLAT: Stance = { side: 'flat', size: ZERO };
 
@@ -261,7 +264,7 @@ function isRefusedWord({ account, simulation }: Hearing, heard: HeardBy, outcome
 export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {
   for (let tries = 1; ; tries++) {
     const heard = await hear(db, hearing, { isAgain: tries > 1 });
-    if (heard.unit.length === 0 || tries === MOST_TRIES || (await db.commit(heard.unit)) === null)
+    if (heard.unit.length === 0 || (await db.commit(heard.unit)) === null || tries === MOST_TRIES)
       return heard;
   }
 }
