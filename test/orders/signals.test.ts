@@ -210,6 +210,21 @@ describe('What arrived at a webhook', () => {
     assert.deepEqual(await found('?real_money=false'), [simulated]);
   });
 
+  test('with a NUL or half a character in its id is listed as every other: whoever knows the URL can send one', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const id of ['\0', '\ud800', '\udfff\ud800'])
+      await world.send(trader, { id, quantity_type: 'cash' }, { query: '?simulation=true' });
+    const list = await world.as<{ items: unknown[] }>(trader, 'GET', '/trading/signals');
+    assert.deepEqual([list.status, list.body.items?.length], [200, 3]);
+    const csv = await world.request<string>({
+      method: 'GET',
+      url: '/trading/signals',
+      headers: { authorization: `Bearer ${trader.apiKey}`, accept: 'text/csv' },
+    });
+    assert.equal(csv.status, 200);
+  });
+
   test('that is rare among many is found however far back, page by page', async (t) => {
     const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '1000' } });
     const trader = await world.makeTrader();

@@ -291,24 +291,24 @@ async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<Listed
   }));
 }
 
-/** Of those that count something else than units. */
+/** Of those that count something else than units. Read here: a database may take no field out of what strangers wrote into another. */
 async function quantityTypesOf(
   db: Reads,
   rows: readonly SignalRow[],
 ): Promise<ReadonlyMap<string, QuantityType>> {
   const ids = rows.flatMap(({ id, quantity }) => (quantity === null ? [] : [id]));
   if (ids.length === 0) return new Map();
-  const found = await db.all<{ id: string; quantity_type: QuantityType | null }>(
-    join(
-      [
-        sql`select id, understood ->> 'quantity_type' as quantity_type from signals where id in (`,
-        among(ids),
-        sql`)`,
-      ],
-      '',
-    ),
+  const found = await db.all<Pick<SignalRow, 'id' | 'understood'>>(
+    join([sql`select id, understood from signals where id in (`, among(ids), sql`)`], ''),
   );
-  return new Map(found.flatMap(({ id, quantity_type }) => (quantity_type ? [[id, quantity_type]] : [])));
+  const typeIn = (understood: string | null): QuantityType | undefined =>
+    (JSON.parse(understood ?? 'null') as { quantity_type?: QuantityType } | null)?.quantity_type;
+  return new Map(
+    found.flatMap(({ id, understood }) => {
+      const type = typeIn(understood);
+      return type ? [[id, type]] : [];
+    }),
+  );
 }
 
 async function membersOf(db: Reads, signals: readonly string[]): Promise<Map<string, SignalMember[]>> {
