@@ -122,6 +122,32 @@ describe('what strangers did', () => {
     );
     assert.deepEqual(JSON.parse(audits.at(-1)?.metadata ?? '').codes, { rate_limited: 50 });
   });
+
+  for (const [what, refused, body] of [
+    ['too large', 'payload_too_large', 'x'.repeat(16 * 1024 + 1)],
+    ['for a user who is deactivated', 'user_deactivated', null],
+  ] as const)
+    test(`and what no limit counts, because it is ${what}, fills nobody’s disk either`, async (t) => {
+      const world = await openWorld(t);
+      const trader = await world.makeTrader();
+      if (body === null)
+        await world.db.commit([sql`update users set is_active = ${false} where id = ${trader.user.id}`]);
+      for (let index = 0; index < 100; index++) {
+        const signal = body ?? world.signal(trader);
+        const answer = await world.webhook<{ code: string }>(trader, signal, { remoteAddress: STRANGER });
+        assert.equal(answer.body.code, refused);
+      }
+      const kept = await world.db.all<{ message: string | null }>(
+        sql`select message from signals where code = ${refused}`,
+      );
+      assert.equal(kept.length, 30);
+      assert.ok(kept.every(({ message }) => (message === null) === (body !== null)));
+      await world.stop();
+      const audits = await world.audits(trader);
+      assert.equal(audits.length, 30 + 1);
+      const { codes } = JSON.parse(audits.at(-1)?.metadata ?? '');
+      assert.deepEqual([audits.at(-1)?.action, codes], ['strangers_counted', { [refused]: 70 }]);
+    });
 });
 
 describe('what is no stranger’s', () => {

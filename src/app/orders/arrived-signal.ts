@@ -37,6 +37,8 @@ export interface Findings {
   whose?: Whose;
   /** Whoever it is had no secret, and was not even listened to. */
   isStranger?: boolean;
+  /** It is refused before any limit has counted it: too large, or for a user who is deactivated. */
+  isBeforeLimit?: boolean;
   /** The user's own, and more than the user may send. */
   isOverLimit?: boolean;
   metadata: Readonly<Record<string, unknown>>;

@@ -84,9 +84,9 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
   const refused = isDenial(outcome) || 'groupId' in outcome ? outcome : null;
   const denial = refused && (isDenial(refused) ? refused : refused.denial);
   if (refused && denial) {
-    const { user, whose, isStranger, isOverLimit, metadata } = findings;
+    const { user, whose, isStranger, isBeforeLimit, isOverLimit, metadata } = findings;
     const attempt = { code: denial.code, target: user?.id ?? null };
-    if (isStranger && !deps.strangers.count(request.context, attempt)) return outcome;
+    if ((isStranger || isBeforeLimit) && !deps.strangers.count(request.context, attempt)) return outcome;
     if (isOverLimit && !deps.overLimit.count(request.context, attempt)) return outcome;
     const entry = audit(
       request.context,
@@ -147,6 +147,7 @@ async function checkAndPlace(
     const whose = whoseIs(door);
     Object.assign(findings, { user: door.user, whose });
     request.onFound?.(door.user.id, whose);
+    findings.isBeforeLimit = body === null || !door.user.isActive;
     return door.user.isActive ? door : deny('user_deactivated');
   };
   const door = await find();
