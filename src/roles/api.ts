@@ -91,6 +91,7 @@ import { cancelOrder } from '../app/orders/cancel-order.ts';
 import { checkGroupMessage, checkMessage } from '../app/orders/check-message.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { createHearingTurns } from '../app/orders/hearing-turns.ts';
 import { lookNow } from '../app/orders/look-now.ts';
 import { planAsked } from '../app/orders/plan-group.ts';
 import { readOrder, readStory } from '../app/orders/read-orders.ts';
@@ -203,7 +204,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     (...args: Args) =>
       does(deps, ...args);
 
-  const atWebhook = { ...deps, secrets: openingOnce(secrets) };
+  const atWebhook = { ...deps, secrets: openingOnce(secrets), hearingTurns: createHearingTurns() };
   const reading = openReading(base, deps);
   const server = buildServer({
     clock,

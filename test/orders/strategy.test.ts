@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Db } from '../../src/data/engine/db.ts';
 import { holds } from '../../src/data/engine/group-commit.ts';
@@ -440,6 +441,31 @@ describe('A missed alert', () => {
       exits.map(() => [200, 'filled']),
     );
     assert.equal(await held(world, trader), 0);
+  });
+
+  test('alerts of one second are heard in the order of their arrival, however long each takes to be let in', async (t) => {
+    let isFirst = true;
+    const slow = (opened: Db): Db => ({
+      ...opened,
+      async get(statement) {
+        const isDoor = statement.parts.join('').includes('webhook_token');
+        if (isDoor && isFirst) {
+          isFirst = false;
+          await sleep(200);
+        }
+        return opened.get(statement);
+      },
+    });
+    const world = await openWorld(t, { db: slow });
+    const trader = await world.makeTrader();
+    const own = strategy(trader, world.clock.now());
+    const alerts = [own.trade(1), own.trade(2), own.trade(3), own.trade(4)];
+    const answers = await Promise.all(alerts.map((alert) => world.webhook(trader, alert)));
+    assert.deepEqual(
+      answers.map(({ body }) => [body.status, body.fill_quantity, body.gap]),
+      alerts.map(() => ['filled', 1, false]),
+    );
+    assert.equal(await held(world, trader), 4);
   });
 
   test('what was said is compared and changed by one statement: of two alerts at once neither waits for the other', async (t) => {

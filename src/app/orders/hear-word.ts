@@ -37,8 +37,8 @@ import type { Contested, Placed } from './place-order.ts';
 import { compareWith, driftNoted, gapNoted, heardAs, keyOf, OURSELVES } from './strategy.ts';
 
 /**
- * Of several signals of one moment one is heard at each try, and the others have lost theirs: so this is how many a strategy may send at
- * once, more than a user's rate limit lets through. None of them waits for another's order.
+ * Of the signals that several processes, or several webhooks, hear of a strategy at one moment one is heard at each try. As many as a
+ * user's rate limit lets through.
  */
 const MOST_TRIES = 100;
 
@@ -201,6 +201,10 @@ function leadsOut({ intent }: Signal, last: StrategyWord | null): boolean {
   const stands = after && positionOf(after);
   return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }
+
+/** It says where the strategy stands, and trades by it: the order of such signals counts. */
+export const saysStance = ({ action, before, after }: Signal): boolean =>
+  action === 'close' || ((action === 'buy' || action === 'sell') && (before !== null || after !== null));
 
 /** What each account of a signal has heard. */
 type HeardBy = ReadonlyMap<AccountId, Heard>;

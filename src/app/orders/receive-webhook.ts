@@ -45,7 +45,8 @@ import {
   refusedEntries,
   replayOf,
 } from './group-signal.ts';
-import { type Hear, heardAnd, UNHEARD } from './hear-word.ts';
+import { type Hear, heardAnd, saysStance, UNHEARD } from './hear-word.ts';
+import type { HearingTurns, Place } from './hearing-turns.ts';
 import { intentOf, type JudgeDeps } from './judge-message.ts';
 import { attemptAt, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeTogether, recordRefusal } from './place-order.ts';
@@ -59,6 +60,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly strangers: Strangers;
   /** Of requests beyond their user's own limit: the first few of a minute are kept, the others are counted. */
   readonly overLimit: Strangers;
+  readonly hearingTurns: HearingTurns;
   readonly counters: Pick<Counters, 'failedOpen' | 'groupOrders'>;
   readonly tracing: Pick<Tracing, 'during' | 'begin'>;
 }
@@ -80,7 +82,11 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
   const simulation = request.queryProblem === null && readFlag(request.simulation) === true;
   const findings: Findings = { simulation, metadata: {} };
   const checks = deps.tracing.begin('checks');
-  const outcome = await checkAndPlace(deps, request, findings, checks).finally(() => checks.end());
+  const inLine = deps.hearingTurns.arrive(`${request.token} ${simulation}`);
+  const outcome = await checkAndPlace(deps, request, findings, { checks, inLine }).finally(() => {
+    checks.end();
+    inLine.end();
+  });
   const refused = isDenial(outcome) || 'groupId' in outcome ? outcome : null;
   const denial = refused && (isDenial(refused) ? refused : refused.denial);
   if (refused && denial) {
@@ -133,7 +139,7 @@ async function checkAndPlace(
   deps: WebhookDeps,
   request: WebhookRequest,
   findings: Findings,
-  checks: Span,
+  { checks, inLine }: { readonly checks: Span; readonly inLine: Place },
 ): Promise<WebhookOutcome> {
   const { token, body, arrivedAt, context } = request;
   const day = dayOf(arrivedAt);
@@ -179,6 +185,8 @@ async function checkAndPlace(
   const checked = check(door);
   if ('denial' in checked) return checked.denial;
   const { signal, simulation } = checked;
+  if (saysStance(signal)) await inLine.turn(signal.symbol);
+  else inLine.end();
 
   // Level 4
   const print = fingerprint(user.id, signal);
@@ -221,6 +229,7 @@ async function checkAndPlace(
       onAccepted(orders) {
         if (group) deps.counters.groupOrders(orders.length);
         attempt?.decided();
+        inLine.end();
       },
     });
   };
