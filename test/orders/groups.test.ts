@@ -114,13 +114,19 @@ describe('a signal to a group', () => {
   });
 
   test('to a disabled group: entries are refused, exits pass; and where nobody is enabled, both are', async (t) => {
-    const { group, send, world, first } = await openGroup(t, { accounts: 2 });
+    const { group, send, signals, world, first } = await openGroup(t, { accounts: 2 });
     await send();
     const url = `/trading/groups/${group.id}`;
     await world.as(first, 'PATCH', url, { enabled: false });
     const entry = await send<Repeat>();
     assert.deepEqual([entry.status, entry.body.code], [403, 'group_disabled']);
     assert.deepEqual(codes(entry.body), ['group_disabled', 'group_disabled']);
+    const story = await world.as<{ checks: readonly { check: string; outcome: string }[] }>(
+      first,
+      'GET',
+      `/trading/signals/${(await signals())[0]?.id}`,
+    );
+    assert.equal(story.body.checks.find(({ outcome }) => outcome === 'refused')?.check, 'halt');
     assert.deepEqual(codes((await send({ action: 'close', quantity: undefined })).body), [
       'filled',
       'filled',
