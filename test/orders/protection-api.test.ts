@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import type { ShownProtection } from '../../src/domain/protection/shown.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
@@ -289,6 +290,34 @@ describe('the webhook', () => {
         assert.match(body.detail, words);
       }
     }
+  });
+});
+
+describe('what is traded of what is asked for', () => {
+  const ASKED = { action: 'buy', symbol: 'AAPL', stop_loss: '2%' } as const;
+
+  test('decides: a manual order is taken as it is, whatever its account multiplies alerts with', async (t) => {
+    const { world, trader } = await openDesk(t);
+    const doubled = await world.addAccount(trader, { brokerName: 'alpaca', quantityMultiplier: decimal(2) });
+    const ordered = await world.as<Problem>(doubled, 'POST', '/trading/order', {
+      ...{ trading_account_id: doubled.account.id, ...ASKED, quantity: 1.5 },
+    });
+    assert.deepEqual([ordered.status, ordered.body.code], [400, 'protection_unsupported']);
+  });
+
+  test('decides: of a target what is held there, and not what the strategy traded for it', async (t) => {
+    const { world, trader } = await openDesk(t);
+    const alpaca = await world.addAccount(trader, { brokerName: 'alpaca' });
+    const to = (quantity: number, size: number) =>
+      world.webhook<Problem>(
+        alpaca,
+        world.signal(alpaca, { ...ASKED, quantity, market_position: 'long', market_position_size: size }),
+      );
+    const part = await to(1, 2.5);
+    assert.deepEqual([part.status, part.body.code], [400, 'protection_unsupported']);
+    assert.match(part.body.detail, /send 2, not 2\.5/);
+    // Whatever else stands against it: its stop can be kept.
+    assert.notEqual((await to(1.5, 2)).body.code, 'protection_unsupported');
   });
 });
 

@@ -149,10 +149,10 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
 
 type AskedOf = Asking & { readonly priced: AskedPrice | null };
 
-/** Of what is asked for, whoever asks. */
-export const askedRefusal = (account: Account, asking: AskedOf): Denial | null =>
+/** Of what is asked for, whoever asks. `factor`: with which it is taken; a manual order as it is. */
+export const askedRefusal = (account: Account, asking: AskedOf, factor = ONE): Denial | null =>
   symbolRefusal(account, asking) ??
-  unsupported(account, asking) ??
+  unsupported(account, asking, factor) ??
   kindRefusal(account, asking) ??
   riskRefusal(account, asking);
 

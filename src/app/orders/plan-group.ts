@@ -57,7 +57,7 @@ async function planForGroup(
       const own = { ...asking, symbol, intent };
       const refusal =
         (isOff && isEntry(asking.intent) ? deny('group_disabled') : null) ??
-        askedRefusal(account, own) ??
+        askedRefusal(account, own, factor) ??
         refusalOf(deps, { ...member, intent, simulation: asking.simulation });
       const plan = refusal ?? (await planFor(deps, account, { source: 'webhook', ...own, factor }));
       return { accountId: account.id, plan };

@@ -2,7 +2,7 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import { type Decimal, ONE, sign } from '../../domain/decimal.ts';
+import { absolute, type Decimal, ONE, sign } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
@@ -92,12 +92,8 @@ function defaultsOf(kept: unknown): Defaults {
   return 'defaults' in read ? read.defaults : {};
 }
 
-/** What the broker cannot keep is refused before anything trades; but no exit for what its account fills in. */
-export function unsupported(
-  account: Account,
-  asking: Asking,
-  factor: Decimal = account.quantityMultiplier,
-): Denial | null {
+/** What the broker cannot keep is refused before anything trades; but no exit for what its account fills in. `factor`: with which it is taken. */
+export function unsupported(account: Account, asking: Asking, factor: Decimal): Denial | null {
   if (!isEntry(asking.intent) && asking.protection === null) return null;
   const wish = wishOf(account, asking);
   if (!wish) return null;
@@ -105,7 +101,10 @@ export function unsupported(
   // What is computed is rounded down to what can be protected.
   const isPlain = asking.quantityType === 'units' && factor === ONE;
   const isKnown = isEntry(asking.intent) && isPlain;
-  const quantity = isKnown ? asking.quantity : null;
+  // Of what is moved to a target the quantity is only recorded: what stands there afterwards is to be protected.
+  const { target } = asking.intent;
+  const held = target ? absolute(target.position) : asking.quantity;
+  const quantity = isKnown ? held : null;
   const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });
   return why === null ? null : deny('protection_unsupported', { detail: why });
 }
