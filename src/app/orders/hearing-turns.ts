@@ -14,8 +14,8 @@ export interface Place {
   end(): void;
 }
 
-/** Whoever is in front and takes longer is held up by something worse than a wrong order. */
-const PATIENCE_MS = 2_000;
+/** Longer than a worker takes to start. Whoever is in front for longer is held up by something worse than a wrong order. */
+const PATIENCE_MS = 5_000;
 
 interface InLine {
   /** null: nobody knows yet. */
