@@ -443,9 +443,10 @@ describe('A missed alert', () => {
     assert.equal(await held(world, trader), 0);
   });
 
-  test('alerts of one second are heard in the order of their arrival, however long each takes to be let in', async (t) => {
+  /** The first signal of all takes long to be let in. */
+  const slowFirst = () => {
     let isFirst = true;
-    const slow = (opened: Db): Db => ({
+    return (opened: Db): Db => ({
       ...opened,
       async get(statement) {
         const isDoor = statement.parts.join('').includes('webhook_token');
@@ -456,7 +457,22 @@ describe('A missed alert', () => {
         return opened.get(statement);
       },
     });
-    const world = await openWorld(t, { db: slow });
+  };
+
+  test('a sync right behind its alert is heard after it: nothing was missed', async (t) => {
+    const world = await openWorld(t, { db: slowFirst() });
+    const trader = await world.makeTrader();
+    const own = strategy(trader, world.clock.now());
+    const [{ body: order }, { body: synced }] = await Promise.all([
+      world.webhook(trader, own.trade(1)),
+      world.webhook<SyncAnswer>(trader, own.sync()),
+    ]);
+    assert.deepEqual([order.status, order.gap, synced.gap], ['filled', false, false]);
+    assert.ok(!(await actionsOf(world, trader)).includes('webhook_signal_gap'));
+  });
+
+  test('alerts of one second are heard in the order of their arrival, however long each takes to be let in', async (t) => {
+    const world = await openWorld(t, { db: slowFirst() });
     const trader = await world.makeTrader();
     const own = strategy(trader, world.clock.now());
     const alerts = [own.trade(1), own.trade(2), own.trade(3), own.trade(4)];

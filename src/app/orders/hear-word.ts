@@ -202,9 +202,9 @@ function leadsOut({ intent }: Signal, last: StrategyWord | null): boolean {
   return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }
 
-/** It says where the strategy stands, and trades by it: the order of such signals counts. */
+/** It says where the strategy stands, or stood: the order of such signals counts. */
 export const saysStance = ({ action, before, after }: Signal): boolean =>
-  action === 'close' || ((action === 'buy' || action === 'sell') && (before !== null || after !== null));
+  action !== 'protect' && action !== 'cancel' && (action === 'close' || before !== null || after !== null);
 
 /** What each account of a signal has heard. */
 type HeardBy = ReadonlyMap<AccountId, Heard>;

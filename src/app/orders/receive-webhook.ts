@@ -185,8 +185,10 @@ async function checkAndPlace(
   const checked = check(door);
   if ('denial' in checked) return checked.denial;
   const { signal, simulation } = checked;
-  if (saysStance(signal)) await inLine.turn(signal.symbol);
-  else inLine.end();
+  const isHeard = saysStance(signal);
+  if (isHeard) await inLine.turn(signal.symbol);
+  // Nobody waits for a report, which asks the broker.
+  if (!isHeard || signal.action === 'sync') inLine.end();
 
   // Level 4
   const print = fingerprint(user.id, signal);
