@@ -33,7 +33,7 @@ export async function openDatabase(
     throw new Error(`There is no database in ${data.dir}.`);
   if (!readOnly) mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
-    const db = await openPostgres({ url: data.databaseUrl, ...counted });
+    const db = await openPostgres({ url: data.databaseUrl, readOnly, ...counted });
     closers.push(() => db.close());
     return db;
   }

@@ -29,8 +29,11 @@ export const COLLISIONS = new Set([
   '25P02', // transaction aborted
 ]);
 
-/** Connection, resources, shutdown and timeouts, system; a replica after a failover. */
-const UNAVAILABLE = /^(08|53|57|58|25006)/;
+/** A session that may write nothing: the server has become a standby, or takes no writes for a while, as on a full disk. */
+export const READ_ONLY = '25006';
+
+/** Connection, resources, shutdown and timeouts, system. */
+const UNAVAILABLE = new RegExp(`^(08|53|57|58|${READ_ONLY})`);
 
 export function fault(error: unknown): Error {
   const told = error as Error;

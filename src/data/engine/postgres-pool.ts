@@ -2,8 +2,9 @@
 
 import { Pool } from 'pg';
 import { decimal } from '../../domain/decimal.ts';
+import type { Query } from './postgres-statements.ts';
 
-const CONNECT_MS = 5_000;
+export const CONNECT_MS = 5_000;
 
 const SESSION = `
   set time zone 'UTC'; set datestyle = 'ISO';
@@ -11,10 +12,13 @@ const SESSION = `
   -- committed means durable, whatever the server's default is
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
+const STANDBY = 'select pg_is_in_recovery() as standby';
+
 export function openPool(
   url: string,
-  { max, waitMs = CONNECT_MS, session = '' }: { max: number; waitMs?: number; session?: string },
+  opening: { max: number; waitMs: number; session: string; readOnly: boolean },
 ): Pool {
+  const { max, waitMs, session, readOnly } = opening;
   const pool = new Pool({
     connectionString: url,
     max,
@@ -24,7 +28,14 @@ export function openPool(
     idleTimeoutMillis: 300_000,
     fallback_application_name: 'fillpath',
     types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
-    onConnect: (client) => client.query(`${SESSION};${session}`),
+    async onConnect(client) {
+      // A pooler in front takes the connection, and is silent until a server is free for it.
+      const ask = (text: string) =>
+        client.query<{ standby: boolean }>({ text, query_timeout: waitMs } as Query);
+      const [found] = await Promise.all([ask(STANDBY), ask(`${SESSION};${session}`)]);
+      // What is read there may be of before: sessions that were ended, accounts that were halted, orders that were sent.
+      if (found.rows[0]?.standby && !readOnly) throw new Error('the server is a standby, and no primary');
+    },
   });
   // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
   pool.on('error', () => {});

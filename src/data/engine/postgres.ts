@@ -23,11 +23,12 @@ import {
   fault,
   isGuardFailure,
   isTooSlow,
+  READ_ONLY,
   STALE,
   spoils,
   undone,
 } from './postgres-faults.ts';
-import { openPool } from './postgres-pool.ts';
+import { CONNECT_MS, openPool } from './postgres-pool.ts';
 import { scriptsOn } from './postgres-scripts.ts';
 import { type Query, statementQueries } from './postgres-statements.ts';
 
@@ -65,18 +66,23 @@ const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
 /** Once more, unit by unit: each of them may wait, and all that came before it hold what they have locked. */
 const BEGIN_APART = `${BEGIN}; set local lock_timeout = '10ms'`;
 
+/** `readOnly`: for who only looks, also at a standby. */
 export async function openPostgres({
   url,
+  readOnly = false,
   poolSize = READ_CONNECTIONS,
   counters = UNCOUNTED,
 }: {
   url: string;
+  readOnly?: boolean;
   poolSize?: number;
   counters?: Counters;
 }): Promise<Db> {
-  const commits = openPool(url, { max: 1 + LANES_ALONE, session: BY_KEYS });
-  const reads = openPool(url, { max: poolSize, session: BY_INDEXES });
-  const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
+  const open = (max: number, session: string, waitMs = CONNECT_MS) =>
+    openPool(url, { max, waitMs, session, readOnly });
+  const commits = open(1 + LANES_ALONE, BY_KEYS);
+  const reads = open(poolSize, BY_INDEXES);
+  const lists = open(LIST_CONNECTIONS, LISTS, LIST_MS);
 
   const pools = { commits, reads, lists };
   const names = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
@@ -86,7 +92,7 @@ export async function openPostgres({
   const { queryOf } = statements;
   const alike = alikeUnits(statements);
 
-  /** `spoil`: the connection is not to be used again. */
+  /** `spoil`: nobody is to have this connection after us. */
   async function withClient<T>(
     pool: Pool,
     use: (client: PoolClient, spoil: () => void) => Promise<T>,
@@ -95,19 +101,16 @@ export async function openPostgres({
     const client = await pool.connect();
     counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
     let spoilt = false;
-    const spoil = () => {
-      spoilt = true;
-    };
     try {
-      const result = await use(client, spoil);
-      // Never hand on an open transaction, whatever went wrong.
-      spoilt ||= client.getTransactionStatus() !== 'I';
-      return result;
+      return await use(client, () => {
+        spoilt = true;
+      });
     } catch (error) {
       spoilt ||= spoils(error);
       throw error;
     } finally {
-      client.release(spoilt);
+      // Never hand on an open transaction, whatever went wrong.
+      client.release(spoilt || client.getTransactionStatus() !== 'I');
     }
   }
 
@@ -215,14 +218,18 @@ export async function openPostgres({
   async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
     const units = group.map(({ unit }) => unit);
     try {
-      const { answered, outcomes } = await withClient(commits, async (client) => {
+      const { answered, outcomes } = await withClient(commits, async (client, spoil) => {
         const ask: AskServer = async (text, values) => {
           const question: Query = { text, query_timeout: ANSWER_MS, ...(values && { values: [...values] }) };
           return (await client.query<Record<string, string>>(question)).rows;
         };
         if (units.length > 1) await alike.learn(units, ask);
-        const answers = await send(client, begin, units, false);
-        return answers.rolledBack && units.length > 1 ? send(client, BEGIN_APART, units, true) : answers;
+        let answers = await send(client, begin, units, false);
+        if (answers.rolledBack && units.length > 1) answers = await send(client, BEGIN_APART, units, true);
+        // The next connection may be to the primary, or from after what made this one so.
+        if (answers.outcomes.some((outcome) => 'fault' in outcome && codeOf(outcome.fault) === READ_ONLY))
+          spoil();
+        return answers;
       });
       return outcomes.map((outcome) => {
         if (!('fault' in outcome)) return outcome;
