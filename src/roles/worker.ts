@@ -10,9 +10,11 @@ import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
 import { openingKeys } from '../config/keys.ts';
+import { sql } from '../data/engine/db.ts';
 import { workerOrders } from '../data/orders/for-workers.ts';
 import { openPaperLedger } from '../data/orders/paper-ledger.ts';
 import { type Host, startHost } from '../worker/host/host.ts';
+import { watchReach } from '../worker/host/reach.ts';
 import { startWorker, type WorkerDeps } from '../worker/host/worker.ts';
 import { credentialsOpener } from '../worker/line/credentials.ts';
 import { createGates } from '../worker/line/gate.ts';
@@ -113,10 +115,16 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     idleMs: workers.idleMs,
     brokerTimeoutMs: timeoutMs,
   };
+  // The embedded one is nobody else's. Reads and commits have connections of their own: either may be refused one.
+  const reach = watchReach(async () => {
+    if (db.dialect === 'postgres') await Promise.all([db.get(sql`select 1`), db.commit([])]);
+  });
+  closers.push(() => reach.stop());
   const host = startHost({
     store,
     mailbox,
     roster: base.roster,
+    reach,
     name,
     startWorker: (user) => startWorker(deps, user),
     poolSize: workers.poolSize,

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startProgram } from '../orders/kill-harness.ts';
+import { startProxy } from '../servers/proxy.ts';
 import { stopwatch } from '../stopwatch.ts';
 import {
   assertFilled,
@@ -32,6 +33,7 @@ describe('a worker host that is gone', skip, () => {
   let api: Member;
   let others: Member[];
   let heir: WorkerHost;
+  let there: WorkerHost[];
 
   before(async () => {
     if (servers.missing !== undefined) return;
@@ -49,6 +51,7 @@ describe('a worker host that is gone', skip, () => {
     const host = await cluster.startHost();
     for (const trader of traders) await cluster.wake(api, trader);
     heir = await cluster.startHost();
+    there = [host, heir];
     for (const { user } of traders) assert.equal(await cluster.hosts.hostOf(user.id), host.id);
     return host;
   }
@@ -119,6 +122,29 @@ describe('a worker host that is gone', skip, () => {
     assert.equal(await cluster.hosts.hostOf(trader.user.id), heir.id);
     const traded = (await cluster.ledger(trader)).map(({ quantity }) => quantity);
     assert.deepEqual(traded, ['0.01', '0.02', '0.03']);
+  });
+
+  test('or is there, and does not reach the database, leaves its users to another that does', async (t) => {
+    const trader = await cluster.trader();
+    const { searchParams, pathname } = new URL(cluster.env.DATABASE_URL ?? '');
+    const proxy = await startProxy(join(searchParams.get('host') ?? '', '.s.PGSQL.5432'));
+    t.after(() => proxy.close());
+    // Nobody else is to have the user first.
+    await Promise.all(there.map((host) => host.end('SIGTERM')));
+    const far = `postgres://postgres@127.0.0.1:${proxy.port}${pathname}`;
+    const cut = await cluster.startHost({ DATABASE_URL: far });
+    await cluster.wake(api, trader);
+    heir = await cluster.startHost();
+    assert.equal(await cluster.hosts.hostOf(trader.user.id), cut.id);
+    proxy.cut({ closed: true });
+    const holder = () => cluster.hosts.hostOf(trader.user.id);
+    await until('another host for the user', holder, (id) => id === heir.id);
+    assertFilled([await cluster.order(api, trader, { quantity: 0.01 })]);
+    assert.equal((await cluster.ledger(trader)).length, 1);
+    proxy.open();
+    const takesUsers = async () =>
+      (await cluster.hosts.list()).some(({ id, draining }) => id === cut.id && !draining);
+    await until('the host that was cut off', takesUsers, Boolean);
   });
 });
 

@@ -93,6 +93,18 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       });
     });
 
+    test('a unit of nothing is committed, alone and beside others', async () => {
+      const id = randomUUID();
+      assert.equal(await db.commit([]), null);
+      const none = must('version', sql`update books set version = 1 where book = ${id} and version = 1`);
+      assert.deepEqual(await Promise.all([db.commit([]), db.commit([book(id)]), db.commit([])]), [
+        null,
+        null,
+        null,
+      ]);
+      assert.deepEqual(await Promise.all([db.commit([]), db.commit([none])]), [null, 'version']);
+    });
+
     test('a failed guard names itself and leaves nothing of its unit, before or behind it', async () => {
       const [first, second] = [randomUUID(), randomUUID()];
       const never = sql`update books set version = 9 where book = ${'nobody'}`;

@@ -7,6 +7,8 @@ export interface Proxy {
   readonly port: number;
   /** Every connection that there is, and while it is closed every one to come. */
   cut(more?: { closed?: boolean }): void;
+  /** Again, after it was closed. */
+  open(): void;
   /** The first answer like this is not delivered, and its connection is cut. Resolves then. */
   cutAtAnswer(like: RegExp): Promise<void>;
   close(): Promise<void>;
@@ -46,6 +48,9 @@ export async function startProxy(to: string | number): Promise<Proxy> {
     cut({ closed = false } = {}) {
       isClosed = closed;
       for (const client of clients) client.destroy();
+    },
+    open() {
+      isClosed = false;
     },
     cutAtAnswer: (like) =>
       new Promise((resolve) => {

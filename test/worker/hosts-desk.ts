@@ -8,6 +8,7 @@ import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { startHost } from '../../src/worker/host/host.ts';
 import { createMailbox } from '../../src/worker/host/mailbox.ts';
 import { createPool } from '../../src/worker/host/pool.ts';
+import type { Reach } from '../../src/worker/host/reach.ts';
 import { watchHosts } from '../../src/worker/host/roster.ts';
 import type { Worker } from '../../src/worker/host/worker.ts';
 import { logbook } from '../world.ts';
@@ -39,7 +40,13 @@ type Manner = 'answers' | 'swallows' | 'sleeps';
 export function openHost(
   t: TestContext,
   store: Store,
-  { name = 'one', leaseMs = 10_000, manner = 'sleeps' as Manner, ready = Promise.resolve() } = {},
+  {
+    name = 'one',
+    leaseMs = 10_000,
+    manner = 'sleeps' as Manner,
+    ready = Promise.resolve(),
+    reach = { isCut: () => false } as Pick<Reach, 'isCut'>,
+  } = {},
 ) {
   const { roster, mailbox, log, lines } = openWays(t, store, { leaseMs });
   const workers: FakeWorker[] = [];
@@ -68,7 +75,8 @@ export function openHost(
     };
   };
   const clock = steady;
-  const host = startHost({ store, mailbox, roster, name, startWorker, poolSize: 4, leaseMs, clock, log });
+  const own = { name, startWorker, poolSize: 4, leaseMs };
+  const host = startHost({ store, mailbox, roster, reach, ...own, clock, log });
   t.after(() => host.stop());
   return { host, workers, lines };
 }

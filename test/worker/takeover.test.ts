@@ -9,6 +9,7 @@ import type { AccountId, UserId } from '../../src/domain/ids.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { createHosts } from '../../src/worker/host/hosts.ts';
 import { leaseOf } from '../../src/worker/host/pool.ts';
+import { watchReach } from '../../src/worker/host/reach.ts';
 import { beatMs, HOSTS } from '../../src/worker/host/roster.ts';
 import { surplus } from '../../src/worker/host/spread.ts';
 import { stopwatch } from '../stopwatch.ts';
@@ -310,6 +311,82 @@ describe('A host with many users', () => {
     );
     assert.equal(surplus(100, []), null);
     assert.equal(surplus(100, [{ id: 'a', workers: 0, draining: true }]), null);
+  });
+});
+
+describe('A host that does not reach the database', () => {
+  const cutOff = () => {
+    let cut = true;
+    return {
+      isCut: () => cut,
+      heal: () => {
+        cut = false;
+      },
+    };
+  };
+
+  test('gives its users to one that does, also those at work, and leaves those to it that come', async (t) => {
+    const store = sharedStore();
+    const first = openHost(t, store, { ...LEASE, name: 'one' });
+    const { pool } = openWays(t, store, LEASE);
+    const users = Array.from({ length: 3 }, newUser);
+    for (const user of users) await pool.ensure(user);
+    for (const worker of first.workers) worker.busy = true;
+    const reach = cutOff();
+    const second = openHost(t, store, { ...LEASE, name: 'two', reach });
+    await first.host.stop();
+    for (const user of users) assert.equal(await pool.ensure(user), true);
+    assert.equal(second.host.users(), 3, 'there is no other');
+
+    const third = openHost(t, store, { ...LEASE, name: 'three' });
+    await until(() => third.host.users() === 3 && second.host.users() === 0);
+    for (const worker of third.workers) worker.busy = true;
+    const late = Array.from({ length: 5 }, newUser);
+    for (const user of late) assert.equal(await pool.ensure(user), true);
+    assert.deepEqual([second.host.users(), third.host.users()], [0, 8]);
+
+    reach.heal();
+    const { roster } = openWays(t, store, LEASE);
+    await until(() => roster.hosts().filter(({ draining }) => !draining).length === 2);
+  });
+
+  test('keeps them where nobody does', async (t) => {
+    const store = sharedStore();
+    const hosts = ['one', 'two'].map((name) => openHost(t, store, { ...LEASE, name, reach: cutOff() }));
+    const { pool } = openWays(t, store, LEASE);
+    const users = Array.from({ length: 6 }, newUser);
+    for (const user of users) assert.equal(await pool.ensure(user), true);
+    const where = () => hosts.map(({ workers }) => workers.map(({ user }) => user));
+    const before = where();
+    await pause(2_500);
+    assert.deepEqual(where(), before);
+  });
+
+  test('is cut off after several questions without an answer, refused or not, until one is answered', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    let answer: () => Promise<void> = async () => {};
+    const reach = watchReach(() => answer());
+    t.after(() => reach.stop());
+    const seconds = async (count: number) => {
+      for (let second = 0; second < count; second++) {
+        t.mock.timers.tick(1_000);
+        await new Promise(setImmediate);
+      }
+    };
+    await seconds(20);
+    assert.equal(reach.isCut(), false);
+    answer = () => Promise.reject(new Error('too many clients already'));
+    await seconds(4);
+    assert.equal(reach.isCut(), false, 'a hiccup');
+    await seconds(4);
+    assert.equal(reach.isCut(), true);
+    const silent = Promise.withResolvers<void>();
+    answer = () => silent.promise;
+    await seconds(5);
+    assert.equal(reach.isCut(), true);
+    silent.resolve();
+    await seconds(1);
+    assert.equal(reach.isCut(), false);
   });
 });
 

@@ -162,7 +162,7 @@ export const Queues = Type.Object(
         started_at: time('when it started'),
         workers: count('users that it serves', 120),
         busy: count('of them executing', 3),
-        draining: flag('true: it is stopping and takes no new users'),
+        draining: flag('true: it takes no new users, because it is stopping or does not reach the database'),
       }),
       { description: 'the worker hosts that are there, as they last said of themselves' },
     ),

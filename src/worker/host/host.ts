@@ -11,6 +11,7 @@ import type { Lease, Store } from '../../store/store.ts';
 import { type HostRequest, hostQueue, REQUEST_TTL_MS, type WorkerState } from './hosts.ts';
 import type { Mailbox } from './mailbox.ts';
 import { leaseOf, readStart, START_TTL_MS, STARTS_QUEUE, type StartRequest } from './pool.ts';
+import type { Reach } from './reach.ts';
 import { beatMs, HOSTS, type HostState, KNOWN, type Roster, takeLeave } from './roster.ts';
 import { surplus } from './spread.ts';
 import type { Worker } from './worker.ts';
@@ -19,6 +20,8 @@ export interface HostDeps {
   readonly store: Store;
   readonly mailbox: Pick<Mailbox, 'waiting'>;
   readonly roster: Pick<Roster, 'hosts'>;
+  /** Of the database. */
+  readonly reach: Pick<Reach, 'isCut'>;
   /** As the operator knows it. */
   readonly name: string;
   startWorker(user: UserId): Worker;
@@ -40,6 +43,8 @@ export interface Host {
 interface Hosted {
   readonly worker: Worker;
   lease: Lease;
+  /** Another host is to have the user as soon as the worker has ended. */
+  isLeaving: boolean;
   readonly startedAt: number;
   readonly retired: Promise<void>;
 }
@@ -59,7 +64,7 @@ const SPREAD_EVERY_MS = 1_000;
 const IDLE_MS = 60_000;
 
 export function startHost(deps: HostDeps): Host {
-  const { store, mailbox, roster, startWorker, poolSize, leaseMs, clock, log } = deps;
+  const { store, mailbox, roster, reach, startWorker, poolSize, leaseMs, clock, log } = deps;
   const { counters = UNCOUNTED } = deps;
   const id = `${deps.name}/${randomUUID()}`;
   const startedAt = clock.now();
@@ -101,8 +106,16 @@ export function startHost(deps: HostDeps): Host {
   // Not before what was moved the last time is known to all.
   const spreading = setInterval(spread, Math.max(SPREAD_EVERY_MS, 2 * beatMs(leaseMs)));
 
+  /** A worker here could do nothing, and one there can. */
+  const isBetterElsewhere = (): boolean =>
+    reach.isCut() && roster.hosts().some((other) => other.id !== id && !other.draining);
+
   /** After the death of another host many users come at once: they begin side by side. */
   async function begin(request: StartRequest): Promise<void> {
+    if (isBetterElsewhere()) {
+      await store.push(STARTS_QUEUE, JSON.stringify(request), START_TTL_MS);
+      return breath(signal);
+    }
     const claimed = claim(request)
       .catch((fault: unknown) => log.error({ fault, user_id: request.user }, 'a user could not be claimed'))
       .finally(() => beginning.delete(claimed));
@@ -151,6 +164,7 @@ export function startHost(deps: HostDeps): Host {
     const entry: Hosted = {
       worker,
       lease,
+      isLeaving: false,
       startedAt: clock.now(),
       retired: ended.then(() => retire(user, entry)),
     };
@@ -217,22 +231,26 @@ export function startHost(deps: HostDeps): Host {
     }
   }
 
-  /** Hosts that came later get users too: those that do nothing just now. */
+  /** Hosts that came later get users too: those that do nothing just now. Where workers can do nothing here, all are to go. */
   function spread(): void {
     const others = roster.hosts().filter((other) => other.id !== id);
-    const move = signal.aborted ? null : surplus(hosted.size, others);
+    const isCut = reach.isCut();
+    const staying = [...hosted].filter(([, { isLeaving }]) => !isLeaving);
+    const move = signal.aborted ? null : surplus(staying.length, others, { isCut });
     if (!move) return;
-    const idle = [...hosted]
+    if (isCut) log.warn({ users: staying.length }, 'the database is out of reach here: others get the users');
+    const movable = staying
       .map(([user, entry]) => ({ user, entry, ...entry.worker.state() }))
-      .filter(({ busy, lastActiveAt }) => !busy && clock.now() - lastActiveAt >= IDLE_MS)
+      .filter(({ busy, lastActiveAt }) => isCut || (!busy && clock.now() - lastActiveAt >= IDLE_MS))
       .sort((a, b) => a.lastActiveAt - b.lastActiveAt);
-    for (const { user, entry } of idle.slice(0, move.users))
+    for (const { user, entry } of movable.slice(0, move.users))
       handOver(user, entry, move.to).catch((fault: unknown) =>
         log.warn({ fault, user_id: user }, 'a user was not handed over; the next request starts a worker'),
       );
   }
 
   async function handOver(user: UserId, entry: Hosted, to: string): Promise<void> {
+    entry.isLeaving = true;
     entry.worker.stop().catch(() => {});
     await entry.retired;
     const request: HostRequest = { kind: 'take', user, replyTo: null };
@@ -283,7 +301,7 @@ export function startHost(deps: HostDeps): Host {
           startedAt,
           workers: hosted.size,
           busy,
-          draining: signal.aborted,
+          draining: signal.aborted || reach.isCut(),
           knows: KNOWN,
         };
         const wasHere = await store.announce(HOSTS, id, JSON.stringify(says), leaseMs);

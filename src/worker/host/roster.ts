@@ -24,7 +24,7 @@ export interface HostState {
   readonly startedAt: number;
   readonly workers: number;
   readonly busy: number;
-  /** It is stopping and takes no new users. */
+  /** It takes no new users: it is stopping, or does not reach the database. */
   readonly draining: boolean;
   /** What its workers can do beyond the first version; one from before this says nothing. */
   readonly knows?: readonly Knowledge[];

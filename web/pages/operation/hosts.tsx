@@ -36,7 +36,7 @@ export function Hosts({ queues, part }: HostsProps) {
               <td data-head="since">
                 <When at={host.started_at} />
               </td>
-              <td>{host.draining ? <b>stopping, takes no new users</b> : 'takes users'}</td>
+              <td>{host.draining ? <b>takes no new users</b> : 'takes users'}</td>
               <td className="num" data-head="users">
                 {figure(host.workers)}
               </td>
