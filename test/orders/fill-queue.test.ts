@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { verifyDueFills } from '../../src/app/orders/verify-fills.ts';
 import type { OrderQuery } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/engine/db.ts';
+import { DatabaseUnavailable, NotCommitted, sql } from '../../src/data/engine/db.ts';
 import { workerOrders } from '../../src/data/orders/for-workers.ts';
 import { findOrder } from '../../src/data/orders/orders.ts';
 import { UNCOUNTED } from '../../src/domain/counters.ts';
@@ -79,6 +79,63 @@ describe('A check whose verifier died', { concurrency: true }, () => {
     assert.equal(record.verification.attempts, 4);
     assert.equal(record.status, 'placed');
   });
+});
+
+describe('A check that could not be saved', { concurrency: true }, () => {
+  /** Of one user's order: the commits that `fails` names are not answered, whether they are made or not. */
+  async function verifier(t: TestContext, fails: (nth: number) => 'before' | 'after' | null) {
+    const { clock, broker, world, trader } = await restingBroker(t);
+    const { body } = await world.send(trader);
+    let commits = 0;
+    const db: typeof world.db = {
+      ...world.db,
+      async commit(unit) {
+        const fault = fails(++commits);
+        if (fault === 'before') throw new NotCommitted('no connection');
+        const outcome = await world.db.commit(unit);
+        if (fault === 'after') throw new DatabaseUnavailable('no answer');
+        return outcome;
+      },
+    };
+    const { state } = broker.ledger[0] ?? assert.fail('nothing was placed');
+    const asked: string[] = [];
+    const { log } = logbook();
+    const ahead = { now: () => clock.now() + FIRST_POLL };
+    const verify = () =>
+      verifyDueFills({
+        ...{ db, log, counters: UNCOUNTED, clock: ahead, visibilityMs: 180_000 },
+        pool: { ensure: async () => true, allKnow: () => true },
+        mailbox: {
+          tell: async () => {},
+          ask: async <Answer>(user: UserId) => {
+            asked.push(user);
+            return { seen: 'state', state: { ...state, status: 'cancelled' } } as Answer;
+          },
+        },
+        rules: { retries: 3, requeueMs: REQUEUE, giveUpMs: REQUEUE },
+        changes: { ofOrder() {} },
+      });
+    return { world, trader, id: body.order_id, verify, asked, check: () => checkOf(world, body.order_id) };
+  }
+
+  for (const [what, nth, how] of [
+    ['as it was taken, and the answer was lost', 1, 'after'],
+    ['after the look', 2, 'before'],
+  ] as const)
+    test(`${what}: it is free as soon as the database answers, and has used up no try`, async (t) => {
+      const { world, trader, id, verify, asked, check } = await verifier(t, (commit) =>
+        // And once more where it is given back.
+        commit === nth || commit === nth + 1 ? (commit === nth ? how : 'before') : null,
+      );
+      await assert.rejects(verify(), DatabaseUnavailable);
+      assert.deepEqual(await check(), { state: 'running', attempts: 1 });
+      assert.equal(await verify(), 0);
+      await world.eventually(check, (found) => found?.state === 'scheduled');
+      assert.deepEqual(await check(), { state: 'scheduled', attempts: 0 });
+      assert.equal(await verify(), 1);
+      assert.equal(asked.length, nth);
+      assert.equal((await world.order(trader, id)).status, 'cancelled');
+    });
 });
 
 const checkOf = (world: World, order: string) =>

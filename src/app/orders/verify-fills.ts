@@ -2,8 +2,9 @@
 // at the broker, and records what the domain makes of it.
 
 import { findAccount } from '../../data/accounts/accounts.ts';
-import type { Db, Statement } from '../../data/engine/db.ts';
+import { DatabaseUnavailable, type Db, type Statement } from '../../data/engine/db.ts';
 import {
+  type ClaimedCheck,
   claimCheck,
   concludeCheck,
   dueChecks,
@@ -42,6 +43,9 @@ export interface VerifyDeps {
 /** Users verified at the same time; one slow broker must not hold back the others. */
 const PARALLEL_CHECKS = 64;
 
+const GIVE_BACK_AGAIN_MS = 500;
+const NOT_SAVED = 'what was seen could not be saved';
+
 /** Runs all checks that are due now, and returns how many there were. */
 export async function verifyDueFills(deps: VerifyDeps): Promise<number> {
   const { db, clock } = deps;
@@ -53,12 +57,31 @@ export async function verifyDueFills(deps: VerifyDeps): Promise<number> {
 }
 
 async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
-  const { db, clock, log, rules, visibilityMs } = deps;
-  const visibleAt = timestamp(clock.now() + visibilityMs);
-  if ((await db.commit([claimCheck(due, visibleAt)])) !== null) return;
-  deps.counters.checkTaken(Math.max(0, clock.now() - millis(due.nextAt)));
-  const check = { ...due, attempts: due.attempts + 1, visibleAt };
+  const { db, clock, visibilityMs } = deps;
+  const check = { ...due, attempts: due.attempts + 1, visibleAt: timestamp(clock.now() + visibilityMs) };
+  try {
+    if ((await db.commit([claimCheck(due, check.visibleAt)])) !== null) return;
+    deps.counters.checkTaken(Math.max(0, clock.now() - millis(due.nextAt)));
+    await conclude(deps, check);
+  } catch (fault) {
+    // An answer that was lost may have been a yes. What fails otherwise would fail again at once: it uses up its try.
+    if (fault instanceof DatabaseUnavailable) giveBack(deps, check);
+    throw fault;
+  }
+}
 
+/** As if it had not been taken: while it counts as under way, nobody looks at any order of its user. A database that is away is asked again. */
+function giveBack(deps: VerifyDeps, check: ClaimedCheck, leftMs = deps.visibilityMs): void {
+  const untaken = { check: 'scheduled', nextAt: check.nextAt, reason: NOT_SAVED, isFree: true } as const;
+  deps.db.commit([concludeCheck(check, untaken)]).catch((fault: unknown) => {
+    const again = () => giveBack(deps, check, leftMs - GIVE_BACK_AGAIN_MS);
+    if (fault instanceof DatabaseUnavailable && leftMs > 0) setTimeout(again, GIVE_BACK_AGAIN_MS).unref();
+    else deps.log.warn({ fault, order_id: check.orderId }, 'a fill check was not given back');
+  });
+}
+
+async function conclude(deps: VerifyDeps, check: ClaimedCheck): Promise<void> {
+  const { db, clock, log, rules } = deps;
   const look = await lookAt(deps, check);
   const order = await findOrder(db, check.orderId);
   if (!order) return;
@@ -77,6 +100,8 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   }
   const names = namesOf(order);
   if (lost) log.warn({ ...names, lost }, 'a fill check was overtaken; it will be made again');
+  // Somebody has saved the order at that moment: this look was made of what it was before.
+  if (lost === 'version') giveBack(deps, check);
   if (lost === null && verdict.check === 'dead_letter') {
     deps.counters.deadLetter();
     log.warn({ ...names, reason: verdict.reason }, 'fill verification gave up: dead letter');

@@ -16,7 +16,7 @@ export interface FillCheck {
 }
 
 /** One that is under way, and by when its claim is over: two claims that count the same tries are two. */
-interface ClaimedCheck extends FillCheck {
+export interface ClaimedCheck extends FillCheck {
   readonly visibleAt: Timestamp;
 }
 
