@@ -66,6 +66,23 @@ describe('A host', () => {
     assert.equal(workers.length, 2);
   });
 
+  test('that is asked for a user whom it has takes the lease again: the store has forgotten that, and nothing else', async (t) => {
+    const store = sharedStore();
+    const { host, workers } = openHost(t, store);
+    const { pool } = openWays(t, store);
+    const user = newUser();
+    await pool.ensure(user);
+    const lease = (await store.leaseHolder(leaseOf(user))) ?? assert.fail('nobody has the user');
+    await store.releaseLease(leaseOf(user), lease);
+    assert.equal(await pool.hostOf(user), null);
+    assert.equal(await pool.ensure(user), true);
+    assert.equal(await pool.hostOf(user), lease.holder);
+    assert.deepEqual([host.users(), workers.length], [1, 1]);
+    // It is given back as any other.
+    workers[0]?.end();
+    while ((await store.leaseHolder(leaseOf(user))) !== null) await nextTurn();
+  });
+
   test('is asked for a user once, however many processes want one while no host is there', async (t) => {
     const store = sharedStore();
     const user = newUser();

@@ -134,7 +134,10 @@ export function startHost(deps: HostDeps): Host {
   }
 
   async function acquire(user: UserId, instead: Lease | null): Promise<void> {
-    const lease = hosted.has(user) ? null : await leaseFor(user, instead);
+    const here = hosted.get(user);
+    // Whoever asks has not found that: a store that was promoted may have forgotten this lease, and not this host.
+    if (here) return keep(user, here);
+    const lease = await leaseFor(user, instead);
     if (!lease) return;
     if (instead) counters.takenOver('user');
     // What is accepted from the reply on comes by message, and not by what the worker finds at its start.
@@ -217,6 +220,8 @@ export function startHost(deps: HostDeps): Host {
   }
 
   async function keep(user: UserId, entry: Hosted): Promise<void> {
+    // It has ended since: its lease was given back.
+    if (hosted.get(user) !== entry) return;
     try {
       // Where nobody else has the user by now, it is as if nothing had happened.
       const lease = await store.acquireLease(leaseOf(user), id, KEPT_MS);
