@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { AccountId, UserId } from '../../src/domain/ids.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { createHosts } from '../../src/worker/host/hosts.ts';
+import { createHosts, hostQueue } from '../../src/worker/host/hosts.ts';
 import { leaseOf } from '../../src/worker/host/pool.ts';
 import { watchReach } from '../../src/worker/host/reach.ts';
 import { beatMs, HOSTS } from '../../src/worker/host/roster.ts';
@@ -255,6 +255,22 @@ describe('A host with many users', () => {
     assert.equal(stuck.host.users(), 0);
     assert.equal(await store.leaseHolder(leaseOf(user)), null);
     assert.equal(await last, true, 'it was told that somebody has the user, and finds out when it asks');
+  });
+
+  test('that are handed to it answers for itself while they begin, and lets them begin side by side', async (t) => {
+    const store = sharedStore();
+    const ready = Promise.withResolvers<void>();
+    const { workers } = openHost(t, store, { ...LEASE, ready: ready.promise });
+    const { roster } = openWays(t, store, LEASE);
+    await until(() => roster.hosts().length === 1);
+    const id = roster.hosts()[0]?.id ?? '';
+    const users = [newUser(), newUser(), newUser()];
+    for (const user of users)
+      await store.push(hostQueue(id), JSON.stringify({ kind: 'take', user, replyTo: null }), 10_000);
+    const hosts = createHosts({ store });
+    await until(() => workers.length === users.length);
+    assert.equal((await hosts.workers({ after: null, limit: 10 })).length, users.length);
+    ready.resolve();
   });
 
   test('gives idle ones to a host that joins, a few at a time, and never one that is at work', async (t) => {

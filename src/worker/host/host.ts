@@ -271,7 +271,7 @@ export function startHost(deps: HostDeps): Host {
       case 'workers':
         return reply(statesAfter(request.after, request.limit));
       case 'take':
-        return claim({ user: request.user, replyTo: null, instead: null });
+        return begin({ user: request.user, replyTo: null, instead: null });
       case 'stop': {
         const entry = hosted.get(request.user);
         // Its fault, if it ends with one, is logged where it retires.
