@@ -239,33 +239,36 @@ describe('what it became is not found', () => {
   const bitget = (data: object): Answer => ({ body: { code: '00000', msg: 'success', data } });
   /** The row of one that has triggered, and the word that its order is not there. */
   const AT: Readonly<
-    Record<'binance' | 'okx' | 'bitget', { readonly row: (at?: number) => Answer; readonly gone: Answer }>
+    Record<
+      'binance' | 'okx' | 'bitget',
+      { readonly row: (at?: number, became?: string) => Answer; readonly gone: Answer }
+    >
   > = {
     binance: {
-      row: (at) => ({
+      row: (at, became = '99') => ({
         body: {
-          ...{ ...ALGO, orderType: 'STOP', algoStatus: 'FINISHED', actualOrderId: '99' },
+          ...{ ...ALGO, orderType: 'STOP', algoStatus: 'FINISHED', actualOrderId: became },
           ...(at && { createTime: at - 86_400_000, updateTime: at, triggerTime: at - 1_000 }),
         },
       }),
       gone: { status: 400, body: { code: -2013, msg: 'Order does not exist.' } },
     },
     okx: {
-      row: (at) =>
+      row: (at, became = '99') =>
         okx({
           ...{ algoId: '77', algoClOrdId: ID, instId: 'BTC-USDT-SWAP', side: 'buy', sz: '1' },
-          ...{ state: 'effective', ordIdList: ['99'] },
+          ...{ state: 'effective', ordIdList: became === '' ? [] : [became] },
           ...(at && { cTime: `${at - 86_400_000}`, uTime: `${at}`, triggerTime: `${at - 1_000}` }),
         }),
       gone: { body: { code: '51603', msg: 'Order does not exist', data: [] } },
     },
     bitget: {
-      row: (at) =>
+      row: (at, became = '99') =>
         bitget({
           entrustedList: [
             {
               ...{ planType: 'normal_plan', symbol: 'BTCUSDT', size: '0.01', orderId: '5', clientOid: ID },
-              ...{ side: 'buy', planStatus: 'executed', triggerPrice: '61000.5', executeOrderId: '99' },
+              ...{ side: 'buy', planStatus: 'executed', triggerPrice: '61000.5', executeOrderId: became },
               ...(at && { cTime: `${at - 86_400_000}`, uTime: `${at}` }),
             },
           ],
@@ -282,6 +285,17 @@ describe('what it became is not found', () => {
         const { broker, query, asked } = await desk(name, [row(at), gone]);
         assert.equal(await broker.find(query, NO_HURRY), null, `${at}`);
         assert.equal(asked.length, 2);
+      }
+    });
+
+  for (const name of ['binance', 'okx', 'bitget'] as const)
+    test(`at ${name} one that has triggered, and does not name its order yet, was not cancelled`, async () => {
+      const { row } = AT[name];
+      const lately = await desk(name, [row(Date.now() - 20_000, '')]);
+      assert.equal((await lately.broker.find(lately.query, NO_HURRY))?.status, 'placed');
+      for (const at of [Date.now() - 120_000, undefined]) {
+        const { broker, query } = await desk(name, [row(at, '')]);
+        assert.equal(await broker.find(query, NO_HURRY), null, `${at}`);
       }
     });
 

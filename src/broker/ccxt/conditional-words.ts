@@ -66,6 +66,7 @@ function readAlgo(row: unknown): SeenConditional | undefined {
   return {
     order: waiting({ ref, clientId, marketId, side, quantity }, fate, status),
     became: became === '' || became === '0' ? null : became,
+    hasTriggered: status === 'FINISHED',
     changedAt: latestOf(row, 'triggerTime', 'updateTime'),
   };
 }
@@ -164,6 +165,7 @@ function readTrigger(row: Row): SeenConditional | undefined {
   return {
     order: waiting({ ref, clientId, marketId, side, quantity }, fate, status),
     became: typeof became === 'string' && became !== '' ? became : null,
+    hasTriggered: status === 'effective',
     changedAt: latestOf(row, 'triggerTime', 'uTime'),
   };
 }
@@ -256,6 +258,7 @@ function readPlan(row: Row): SeenConditional | undefined {
   return {
     order: waiting(order, fate, status),
     became: became ? became : null,
+    hasTriggered: status === 'executed',
     changedAt: latestOf(row, 'uTime'),
   };
 }

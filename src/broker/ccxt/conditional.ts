@@ -19,6 +19,8 @@ export interface SeenConditional {
   readonly order: SeenOrder;
   /** The exchange's id of what it became; null: it waits, or has ended without becoming anything. */
   readonly became: string | null;
+  /** It has become an order, also where its row does not name that yet. */
+  readonly hasTriggered: boolean;
   /** When it triggered, or changed last, by the exchange's clock, in ms; null: its row does not say. */
   readonly changedAt: number | null;
 }
@@ -90,11 +92,12 @@ export function createWaiting({
   return {
     async find(sought, signal) {
       const found = await seen(sought, signal);
-      if (!found || found.became === null) return found?.order ?? null;
-      const made = await asking(signal).tell(apart.order(found.became, sought));
+      if (!found) return null;
       // It is not shown yet, and waits until it is; or it was cancelled, and the exchange has forgotten it.
-      if ('refused' in made && made.refused === 'not_found')
-        return isAwaited(found) ? { ...found.order, fate: 'open' } : null;
+      const unshown = isAwaited(found) ? ({ ...found.order, fate: 'open' } as const) : null;
+      if (found.became === null) return found.hasTriggered ? unshown : found.order;
+      const made = await asking(signal).tell(apart.order(found.became, sought));
+      if ('refused' in made && made.refused === 'not_found') return unshown;
       if ('refused' in made || made.answer.ref !== found.became || made.answer.side !== sought.side)
         throw new BrokerUnavailable(`${title} answered with another order.`);
       return { ...made.answer, ref: found.order.ref, clientId: found.order.clientId };
