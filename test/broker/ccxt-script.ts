@@ -141,7 +141,7 @@ export const MARKETS: Readonly<Record<ExchangeName, object>> = {
 };
 
 /** As a unified account at Bitget is told of it. */
-const UNIFIED_MARKET = {
+export const UNIFIED_MARKET = {
   symbol: 'BTCUSDT',
   category: 'USDT-FUTURES',
   baseCoin: 'BTC',

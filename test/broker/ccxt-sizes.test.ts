@@ -10,7 +10,7 @@ import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { createShared } from '../../src/broker/shared.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
-import { MARKETS } from './ccxt-script.ts';
+import { MARKETS, scriptedExchange, UNIFIED_MARKET } from './ccxt-script.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
 
 const ID = 'fe0000000000000000000001' as ClientOrderId;
@@ -150,4 +150,17 @@ test('an order that is refused for its contract has the contracts read anew, and
     assert.ok(Date.now() - start < 60_000, 'the contracts were not read anew');
   assert.equal(await place(), 'accepted');
   assert.deepEqual(sizes, ['10', '1']);
+});
+
+describe('steps and ticks at Bitget are multiples, and not only digits', () => {
+  for (const [kind, isUnified, market] of [
+    ['classic', false, { ...MARKETS.bitget, priceEndStep: '5', sizeMultiplier: '0.0005' }],
+    ['unified', true, { ...UNIFIED_MARKET, priceMultiplier: '0.5', quantityMultiplier: '0.0005' }],
+  ] as const)
+    test(`of a ${kind} account`, async () => {
+      const { broker } = await scriptedExchange('bitget', [], { isUnified, markets: [market] });
+      const found = await broker.resolve('BTCUSDT.P', NO_HURRY);
+      assert.ok(!('rejection' in found));
+      assert.deepEqual([found.tickSize, found.quantityStep], ['0.5', '0.0005']);
+    });
 });

@@ -109,8 +109,11 @@ export const bitget: Profile = {
       ccxt[method] = async (params: Row) => (params[kind] === PRODUCT ? asked(params) : { data: [] });
     }
   },
-  // ccxt makes the step of the digits alone, which is too fine where it is a multiple.
-  sizes: ({ info }) => ({ step: text(info, 'quantityMultiplier') ?? text(info, 'sizeMultiplier') }),
+  // ccxt makes the step of the digits alone, which is too fine where it is a multiple. So it makes the tick, of a unified account.
+  sizes: ({ info }) => ({
+    step: text(info, 'quantityMultiplier') ?? text(info, 'sizeMultiplier'),
+    tick: text(info, 'priceMultiplier'),
+  }),
 
   refusal,
   codes: {

@@ -104,7 +104,7 @@ function readMarket(listed: ListedMarket, profile: Profile): Market | null {
   const contractSize = size(own.contractSize ?? listed.contractSize);
   const step = size(own.step ?? listed.precision.amount);
   const min = size(own.min ?? listed.limits.amount.min) ?? step;
-  const tickSize = size(listed.precision.price);
+  const tickSize = size(own.tick ?? listed.precision.price);
   if (!contractSize || !step || !min || !tickSize) return null;
   const minValue = size(listed.limits.cost?.min);
   const instrument: Instrument = {

@@ -212,8 +212,8 @@ export interface Profile {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where ccxt asks for more than what is traded here. */
   prepare?(ccxt: Record<string, unknown>): void;
-  /** Contract size, step and least quantity, in contracts, where ccxt's own are not to be trusted. */
-  sizes?(market: ListedMarket): Partial<Readonly<Record<'contractSize' | 'step' | 'min', unknown>>>;
+  /** Contract size, step and least quantity, in contracts, and the tick of prices, where ccxt's own are not to be trusted. */
+  sizes?(market: ListedMarket): Partial<Readonly<Record<'contractSize' | 'step' | 'min' | 'tick', unknown>>>;
   /** What ccxt looks up in the exchange's own row of a market when it composes a request; where nothing is said nothing. */
   readonly rowKept?: readonly string[];
 
