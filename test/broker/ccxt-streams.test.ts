@@ -256,3 +256,19 @@ describe('A stream that goes wrong', () => {
     await waiting;
   });
 });
+
+test('OKX’s word of an order names the entry that waited for a price and became it', () => {
+  const row = { instId: 'BTC-USDT-SWAP', ordId: '99', clOrdId: '', state: 'filled' };
+  const told = (more: object) => {
+    const message = { arg: { channel: 'orders', instType: 'SWAP' }, data: [{ ...row, ...more }] };
+    const said = PROFILES.okx.feed.read(message);
+    assert.ok(said && 'orders' in said);
+    return said.orders;
+  };
+  const made = { clientOrderId: null, brokerRef: '99' };
+  assert.deepEqual(told({ algoClOrdId: 'fe1', algoId: '77' }), [
+    made,
+    { clientOrderId: 'fe1', brokerRef: '77' },
+  ]);
+  assert.deepEqual(told({ algoClOrdId: '', algoId: '' }), [made]);
+});

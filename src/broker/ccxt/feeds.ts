@@ -16,8 +16,8 @@ const sign = (algorithm: 'sha256' | 'sha512', encoding: 'hex' | 'base64', secret
 
 const seconds = (now: number): number => Math.floor(now / 1000);
 
-const ordersIn = (rows: unknown, hint: (row: Row) => OrderHint): Said | undefined => {
-  const orders = each(rows, hint);
+const ordersIn = (rows: unknown, hints: (row: Row) => OrderHint | readonly OrderHint[]): Said | undefined => {
+  const orders = each(rows, hints)?.flat();
   return orders && { orders };
 };
 
@@ -97,10 +97,15 @@ export const okxFeed: Feed = {
   read(message) {
     if (text(message, 'arg', 'channel') !== 'orders' || at(message, 'data') === undefined)
       return readEvent(message);
-    return ordersIn(at(message, 'data'), (row) => ({
-      clientOrderId: text(row, 'clOrdId') ?? null,
-      brokerRef: text(row, 'ordId') ?? null,
-    }));
+    return ordersIn(at(message, 'data'), (row) => {
+      const [ours, own] = [text(row, 'clOrdId') ?? null, text(row, 'ordId') ?? null];
+      // What waited for a price is known by its ids of then, and its order has others.
+      const [waited, algo] = [text(row, 'algoClOrdId') ?? null, text(row, 'algoId') ?? null];
+      return [
+        { clientOrderId: ours, brokerRef: own },
+        ...((waited ?? algo) ? [{ clientOrderId: waited, brokerRef: algo }] : []),
+      ];
+    });
   },
   ping: () => 'ping',
 };
