@@ -161,7 +161,7 @@ const verification = ({ id: userId }: Owner, account: Account) => ({
 
 /** Takes back the entries that rest at the broker; what is held then, and which of them may yet be filled. */
 export const clearEntries = (deps: AskDeps, user: UserId, accountId: AccountId) =>
-  askWorker(deps, user, { kind: 'flatten', accountId });
+  askWorker(deps, user, { kind: 'flatten', accountId, withinMs: deps.responseWaitMs });
 
 export async function heldPositions(
   deps: AskDeps,

@@ -23,8 +23,8 @@ export interface Work {
   execute: { request: { orderId: OrderId; accountId: AccountId }; answer: Order | null };
   /** `isReading`: its user only wants to know, and has paid for it. */
   look: { request: { orderId: OrderId; isReading?: boolean }; answer: Look };
-  /** Takes back the entries that rest, and reads what is held. */
-  flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
+  /** Takes back the entries that rest, and reads what is held. `withinMs`: so long its answer is waited for. */
+  flatten: { request: { accountId: AccountId; withinMs?: number }; answer: Cleared | Unavailable };
   /**
    * Looks after what protects the user's positions, and after orders that nobody has worked off; where an account is named, after what
    * protects its positions alone: something has happened there, or, `isAsked`, its owner wants to know;

@@ -241,7 +241,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         const { accountId } = request;
         const known = await books.asOfNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, taking: execution, signal: stopping.signal };
-        const clear = () => clearEntries(own, user, accountId).finally(() => readings.forget(accountId));
+        const clear = () => clearEntries(own, user, request).finally(() => readings.forget(accountId));
         return inTurn(`flatten ${accountId}`, clear);
       }
       case 'look':

@@ -46,35 +46,43 @@ export interface ClearDeps {
   readonly signal: AbortSignal;
 }
 
-/** Whoever pressed the switch waits for the answer, and has it after RESPONSE_WAIT_SECONDS at the latest. */
-const PATIENCE_MS = 15_000;
+/** How long whoever pressed the switch waits for the answer, where he does not say it; and no longer is the broker waited for. */
+const LONGEST_MS = 30_000;
+/** By when, of that time, each of these is waited for no longer, though it goes on: nothing is closed before them. */
+const SHARES = { takingBack: 1 / 2, looks: 5 / 8, positions: 3 / 4 } as const;
 
 export async function clearEntries(
   deps: ClearDeps,
   user: UserId,
-  accountId: AccountId,
+  { accountId, withinMs = LONGEST_MS }: { readonly accountId: AccountId; readonly withinMs?: number },
 ): Promise<Cleared | Unavailable> {
+  const begunAt = performance.now();
   const { orders, trades } = deps;
   const account = await orders.findAccount(accountId);
   // Whoever asked for it may have waited for long, and have trusted the account again since.
   if (!account?.halted) return { unavailable: 'the account is not halted any more' };
   const { orders: unsettled } = await orders.unsettled(user, accountId);
   const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
-  const patiently = patience(deps);
-  const ask = <Answer>(task: (line: Line) => Promise<Answer>) =>
-    patiently(() => deps.connections.use({ accountId, simulation: false }, task, { mayTryRefused: true }));
+  const ask = <Answer>(share: keyof typeof SHARES, task: (line: Line) => Promise<Answer>) => {
+    const leftMs = begunAt + Math.min(withinMs, LONGEST_MS) * SHARES[share] - performance.now();
+    const use = () => deps.connections.use({ accountId, simulation: false }, task, { mayTryRefused: true });
+    return within(patiently(deps, use, leftMs), leftMs);
+  };
 
   const isHalted = async () => (await orders.findAccount(accountId))?.halted === true;
   const cancelled = new Set<string>();
-  const taken = await ask(async (line) => {
+  const taken = await ask('takingBack', async (line) => {
     for (const ref of await takeBackWaiting(deps.taking, line, entries)) cancelled.add(ref);
     return cancelEntries(line, { entries, cancelled, isHalted, endEntry: deps.taking.endEntry });
   }).catch(inWords);
-  for (const entry of entries)
-    await ask((line) => line.find(queryOf(entry.leg, entry.order)))
-      .then((state) => state && trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity }))
-      .catch(inWords);
-  const positions = await ask((line) => line.positions()).catch(inWords);
+  await Promise.all(
+    entries.map(({ leg, order }) =>
+      ask('looks', (line) => line.find(queryOf(leg, order)))
+        .then((state) => state && trades.seen({ ...leg, fillQuantity: state.fillQuantity }))
+        .catch(inWords),
+    ),
+  );
+  const positions = await ask('positions', (line) => line.positions()).catch(inWords);
   const shown: readonly Position[] = typeof positions === 'string' ? [] : positions;
   const known = typeof positions === 'string' ? await orders.heldByRecord(user, accountId) : [];
   return {
@@ -92,21 +100,37 @@ function inWords(fault: unknown): string {
 }
 
 /** The switch is pressed when much is going on: a broker that is busy or away is waited for, as an exit waits for it. */
-function patience({ rest, signal }: Pick<ClearDeps, 'rest' | 'signal'>) {
-  let leftMs = PATIENCE_MS;
-  let rounds = 0;
-  return async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
-    for (;;)
-      try {
-        return await ask();
-      } catch (fault) {
-        if (!isPassing(fault)) throw fault;
-        const ms = fault instanceof BrokerBusy ? Math.max(fault.retryAfterMs, 50) : beforeRound(++rounds);
-        if (ms > leftMs || signal.aborted) throw fault;
-        leftMs -= ms;
-        await rest(ms, signal);
-      }
-  };
+async function patiently<Answer>(
+  { rest, signal }: Pick<ClearDeps, 'rest' | 'signal'>,
+  ask: () => Promise<Answer>,
+  leftMs: number,
+): Promise<Answer> {
+  const until = performance.now() + leftMs;
+  let restedMs = 0;
+  for (let rounds = 1; ; rounds++)
+    try {
+      return await ask();
+    } catch (fault) {
+      if (!isPassing(fault)) throw fault;
+      const ms = fault instanceof BrokerBusy ? Math.max(fault.retryAfterMs, 50) : beforeRound(rounds);
+      restedMs += ms;
+      if (restedMs > leftMs || performance.now() + ms > until || signal.aborted) throw fault;
+      await rest(ms, signal);
+    }
+}
+
+/** A broker that hangs keeps nobody from closing what is held. */
+async function within<Answer>(asking: Promise<Answer>, ms: number): Promise<Answer> {
+  const over = Promise.withResolvers<never>();
+  const silent = () => over.reject(new BrokerUnavailable('the broker did not answer in time'));
+  const timer = setTimeout(silent, Math.max(0, ms));
+  // Of one that is not waited for any more.
+  asking.catch(() => {});
+  try {
+    return await Promise.race([asking, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const isPassing = (fault: unknown): boolean =>
