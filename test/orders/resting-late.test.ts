@@ -65,6 +65,21 @@ describe('an entry that rested for days', () => {
   });
 });
 
+test('an entry whose price the market passes while the one before it is taken back is not sent', async (t) => {
+  const { broker, world, trader, rests } = await scriptedDesk(t);
+  const first = await rests({ limit_price: undefined, stop_price: 110 });
+  const market = { bid: decimal(100), ask: decimal(100) };
+  broker.script('quote', async () => market);
+  broker.script('cancel', async (goodAnswer) => {
+    Object.assign(market, { bid: decimal(120), ask: decimal(120) });
+    return goodAnswer();
+  });
+  const { body } = await world.send(trader, { stop_price: 110 });
+  assert.deepEqual([body.status, body.error?.code], ['rejected', 'invalid_price'], JSON.stringify(body));
+  assert.equal((await world.order(trader, first)).error?.code, 'replaced');
+  assert.equal(broker.ledger.length, 1);
+});
+
 describe('a flatten', () => {
   for (const [what, fields] of [
     ['a stop entry', { limit_price: undefined, stop_price: 110 }],

@@ -303,8 +303,7 @@ export async function executeOrder(
     /** With what its price is worth in the market: where that cannot be asked, it is asked for once more with the symbol. */
     async function resolved(): Promise<Instruments> {
       const found = await resolveAll(line, current, () => deps.monthsUnder(current));
-      if (typeof found.meant === 'string' && current.priced && !wasSent(current))
-        wrongPrice = await wrongPriceIn(line, found.get(null), current);
+      if (typeof found.meant === 'string') wrongPrice = await wrongPriceIn(line, found.get(null), current);
       return found;
     }
 
@@ -331,9 +330,11 @@ export async function executeOrder(
       return { held, readAt: now() };
     }
 
-    /** What is to protect an entry is held against the market before anything is sent, while the position is read. */
+    /** While the position is read, an entry's protection is held against the market; and its price again, since clearing the way takes time. */
     async function wrongNow(): Promise<OrderError | null> {
-      return typeof tradable().meant === 'string' ? wrongIn(line, tradable().get(null), current) : null;
+      if (typeof tradable().meant !== 'string') return null;
+      const of = [line, tradable().get(null), current] as const;
+      return (await wrongIn(...of)) ?? wrongPriceIn(...of);
     }
 
     /** What its size is computed by, where that is to be computed. */

@@ -2,7 +2,7 @@
 
 import type { Instrument } from '../../broker/broker.ts';
 import { compare } from '../../domain/decimal.ts';
-import type { Order, OrderError } from '../../domain/orders/order.ts';
+import { type Order, type OrderError, wasSent } from '../../domain/orders/order.ts';
 import { invalidPrice, whyOffTick } from '../../domain/orders/resting.ts';
 import type { Line } from '../line/line.ts';
 
@@ -10,9 +10,10 @@ import type { Line } from '../line/line.ts';
 export async function wrongPriceIn(
   line: Pick<Line, 'quote' | 'capabilities'>,
   instrument: Instrument,
-  { priced, intent }: Pick<Order, 'priced' | 'intent'>,
+  order: Order,
 ): Promise<OrderError | null> {
-  if (!priced || intent.operation !== 'PLACE_ENTRY_ORDER') return null;
+  const { priced, intent } = order;
+  if (!priced || intent.operation !== 'PLACE_ENTRY_ORDER' || wasSent(order)) return null;
   const offTick = whyOffTick(priced, instrument.tickSize);
   if (offTick || priced.stop === null) return offTick;
   if (!line.capabilities.stopEntries)
