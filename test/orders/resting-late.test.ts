@@ -80,6 +80,23 @@ test('an entry whose price the market passes while the one before it is taken ba
   assert.equal(broker.ledger.length, 1);
 });
 
+test('an exit closes what an entry opens that is in no list for a moment, as its price is reached', async (t) => {
+  const { clock, broker, world, trader, rests } = await scriptedDesk(t);
+  const id = await rests({ quantity: 2, limit_price: undefined, stop_price: 110 });
+  clock.advance(61_000);
+  await world.eventually(
+    () => world.order(trader, id),
+    ({ verification }) => Date.parse(verification.next_at ?? '') > clock.now(),
+  );
+  broker.settle(broker.ledger[0], 'filled');
+  broker.fills = 'at once';
+  broker.script('find', async () => null, 3);
+  broker.script('position', async () => decimal(0), 2);
+  const { body } = await world.send(trader, { action: 'close', quantity: undefined });
+  assert.equal(body.status, 'filled', JSON.stringify(body));
+  assert.deepEqual(broker.trades(), ['buy 2', 'sell 2']);
+});
+
 describe('a flatten', () => {
   for (const [what, fields] of [
     ['a stop entry', { limit_price: undefined, stop_price: 110 }],

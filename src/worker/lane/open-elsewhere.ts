@@ -2,7 +2,7 @@
 
 import { isOpenLeg, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
 import { isForgotten, type OtherLeg } from '../../domain/orders/other-legs.ts';
-import { isGone, queryOf } from '../line/leg-at-broker.ts';
+import { isGone, isOfAnotherLogin, queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import { type TakingBack, takeBack } from './take-back.ts';
 import type { Trades } from './trades.ts';
@@ -76,7 +76,10 @@ interface LookDeps {
   onSeen(leg: Leg): void;
 }
 
-/** None: it is gone. */
+/**
+ * None: it is gone. Of an entry that waits for its price one look does not say so: as the price is reached it may be in no list for a
+ * moment, and whoever cannot stay beside it takes it back.
+ */
 export async function lookElsewhere(
   { line, now, withinMs, rules, onFault, onSeen }: LookDeps,
   other: OpenElsewhere,
@@ -85,7 +88,10 @@ export async function lookElsewhere(
   if (isForgotten(other.leg, now)) return [other];
   const query = queryOf(other.leg, { ...other.order, symbol: other.instrument });
   const state = await line.find(query, withinMs).catch((fault) => onFault(fault) ?? undefined);
-  if (!state) return state === null && isGone(other.order, other.leg, line, now, rules) ? [] : [other];
+  const mayBeMoving =
+    other.order.priced !== undefined && other.leg.ackedAt !== null && !isOfAnotherLogin(other.order, line);
+  if (state === null && !mayBeMoving && isGone(other.order, other.leg, line, now, rules)) return [];
+  if (!state) return [other];
   const { status, fillPrice, fillQuantity } = state;
   const leg = { ...other.leg, status, fillPrice, fillQuantity };
   onSeen(leg);

@@ -38,6 +38,8 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 /** One that rests on is asked to end once more. */
 const AGAIN_MS = 1_000;
+/** What moves from one list of an exchange into another, as its price is reached, is in neither for a moment. */
+const UNSHOWN_MS = 2_000;
 /** A cancel that hangs may have arrived: what became of the entry is looked at in the time that is left. */
 const CANCEL_WITHIN_MS = 2_000;
 
@@ -56,6 +58,7 @@ async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderEr
   let waitedMs = 0;
   let askedAt = Number.NEGATIVE_INFINITY;
   let ref = leg.brokerRef;
+  let unshownAt: number | null = null;
   const passedMs = () => Math.max(waitedMs, deps.clock.now() - begunAt);
   for (let looks = 0; ; looks++) {
     // What is not known to be there is found first: by our id alone nothing is cancelled.
@@ -69,11 +72,16 @@ async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderEr
       return { order: await deps.saveSeen(ended(order, leg, state, deps)), isOver: true };
     if (state === null) {
       const now = deps.clock.now();
-      const isElsewhere = isGone(order, leg, line, now, deps.rules);
+      unshownAt ??= passedMs();
+      // What was never acknowledged may never have been in any.
+      const isBelieved =
+        leg.ackedAt === null || isOfAnotherLogin(order, line) || passedMs() - unshownAt >= UNSHOWN_MS;
+      const isElsewhere = isBelieved && isGone(order, leg, line, now, deps.rules);
       if (isOutOfReach(order, leg, line, now))
         return { order, isOver: false, isOutOfReach: true, isElsewhere };
       if (isElsewhere) return { order, isOver: true, isElsewhere };
     }
+    if (state) unshownAt = null;
     if (state && ref === null && state.brokerRef !== null) {
       ref = state.brokerRef;
       continue;
