@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { holdAccount, releaseAccount } from '../app/trial/hold.ts';
+import { type Held, holdAccount, releaseAccount } from '../app/trial/hold.ts';
 import { finishTrial, type Outcome, type Proposal, runTrial } from '../app/trial/trial.ts';
 import { type Account, accountsNamed } from '../data/accounts/accounts.ts';
 import { BROKERS, type BrokerName, isRealMoney } from '../domain/brokers.ts';
@@ -11,7 +11,7 @@ import { asOperator, type Operator } from '../roles/operator.ts';
 import { compareFile, openTrialRoom, type TrialRoom } from '../roles/trial.ts';
 import { type AddCommands, type Desk, examples, JSON_OPTION, type WithJson } from './desk.ts';
 import { type ExitCode, type Output, visible } from './output.ts';
-import { tellComparison, tellOutcome } from './trial-words.ts';
+import { CHANGED_MEANWHILE, tellComparison, tellOutcome } from './trial-words.ts';
 
 interface TryOptions extends WithJson {
   readonly account: string;
@@ -155,8 +155,8 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
   const leave = listenForInterrupt(stopping, output);
   const progress = output.progress();
   const trial = randomUUID();
-  let isHeld = false;
-  let journal = room.begin({ trial, symbol, isHeld });
+  let held: Held | null = null;
+  let journal = room.begin({ trial, symbol, isHeld: false });
   let broker: Awaited<ReturnType<TrialRoom['open']>> | null = null;
   try {
     broker = await room.open();
@@ -187,8 +187,8 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
       async agree(proposal) {
         progress.end();
         if (!(await isMeant(desk, given, proposal))) return false;
-        isHeld = await holdAccount(operator, account);
-        journal = room.begin({ trial, symbol, isHeld });
+        held = await holdAccount(operator, account, proposal.instrument.symbol);
+        journal = room.begin({ trial, symbol, isHeld: held !== null, ...held });
         return true;
       },
     });
@@ -196,10 +196,11 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
     room.recorder.write({ end: { ended: outcome.ended } });
     const isFlat = outcome.home?.isFlat ?? true;
     if (isFlat) room.end();
-    const isResumed = isHeld && isFlat && outcome.ended !== 'surprised';
-    if (isResumed) await releaseAccount(operator, account);
-    const standing = { isHeld, isResumed, file: room.file, isLive };
-    if (options.json) output.json({ ...outcome, file: room.file, halted: isHeld && !isResumed });
+    const isOver = isFlat && outcome.ended !== 'surprised';
+    const isResumed = held !== null && isOver && (await releaseAccount(operator, account, held));
+    const staysHalted = held === null || isResumed ? null : isOver ? 'changed' : 'not over';
+    const standing = { staysHalted, file: room.file, isLive } as const;
+    if (options.json) output.json({ ...outcome, file: room.file, halted: staysHalted !== null });
     else tellOutcome(output, outcome, standing);
     return outcome.ended === 'well' && isFlat ? 0 : 1;
   } catch (fault) {
@@ -229,10 +230,13 @@ async function finish(
   room.recorder.write({ end: { ended: 'finished' } });
   if (home.isFlat) {
     room.end();
-    if (unfinished.isHeld) await releaseAccount(operator, account);
-    output.print(
-      `${capital(home.words)} ${unfinished.isHeld ? 'The account is resumed. ' : ''}Run the command again for another trial.`,
-    );
+    const isResumed = unfinished.isHeld && (await releaseAccount(operator, account, unfinished));
+    const standing = !unfinished.isHeld
+      ? ''
+      : isResumed
+        ? 'The account is resumed. '
+        : `${CHANGED_MEANWHILE} `;
+    output.print(`${capital(home.words)} ${standing}Run the command again for another trial.`);
     return 0;
   }
   output.complain(home.words);

@@ -18,11 +18,14 @@ const WIDEST = 56;
 const cut = (text: string): string => (text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text);
 
 interface Standing {
-  readonly isHeld: boolean;
-  readonly isResumed: boolean;
+  /** Why the account that was halted for it still is; null: it is not, or was before. */
+  readonly staysHalted: 'changed' | 'not over' | null;
   readonly isLive: boolean;
   readonly file: string;
 }
+
+export const CHANGED_MEANWHILE =
+  'The account stays halted: somebody changed it meanwhile, and may have halted it, too. It is resumed on its page.';
 
 export function tellOutcome(output: Output, outcome: Outcome, standing: Standing): void {
   const { rows, ended, why, home, equity } = outcome;
@@ -56,8 +59,11 @@ export function tellOutcome(output: Output, outcome: Outcome, standing: Standing
   } else output.print('Nothing was sent.');
   if (equity)
     output.print(`The account’s equity is ${subtract(equity.before, equity.after)} less than before.`);
-  if (standing.isHeld && !standing.isResumed)
-    output.print('The account stays halted. Resume it on its page when you know what the surprise means.');
+  if (standing.staysHalted === 'changed') output.print(CHANGED_MEANWHILE);
+  if (standing.staysHalted === 'not over')
+    output.print(
+      `The account stays halted. Resume it on its page when ${ended === 'surprised' ? 'you know what the surprise means' : 'it is flat'}.`,
+    );
   output.print(`All that was asked and answered is in ${standing.file}, without keys and account numbers.`);
   if (ended === 'surprised' || rows.some(({ verdict }) => verdict === 'noted'))
     output.print(

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Journal, PATIENCE, type Patience, type Sent, trialIds } from '../app/trial/desk.ts';
+import type { Held } from '../app/trial/hold.ts';
 import type { FieldNews } from '../app/trial/trial.ts';
 import type { Broker } from '../broker/broker.ts';
 import { openBrokers, type Wire } from '../broker/registry.ts';
@@ -33,7 +34,7 @@ import { credentialsOpener } from '../worker/line/credentials.ts';
 import type { Operator } from './operator.ts';
 
 /** What was begun and has not ended, as far as it is known. */
-interface Unfinished {
+interface Unfinished extends Held {
   readonly trial: string;
   readonly symbol: string;
   /** The account was halted for it, and was not before. */

@@ -1,16 +1,20 @@
 // `broker try` and `broker compare` from the command line, beside the running service.
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { holdAccount, releaseAccount } from '../../src/app/trial/hold.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { changeAccount, findAccount } from '../../src/data/accounts/accounts.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { journey } from '../broker/journey.ts';
 import { stubHarness } from '../broker/stub-harness.ts';
 import { openWorld } from '../world.ts';
 import { terminal } from './terminal.ts';
+
+const CONTEXT = { requestId: 'r', ip: 'command line', userAgent: null, path: 'broker try', method: 'CLI' };
 
 describe('a trial on paper', () => {
   async function desk(t: Parameters<typeof openWorld>[0]) {
@@ -70,6 +74,49 @@ describe('a trial on paper', () => {
     const { world, trader, halted } = await desk(t);
     await world.db.commit([changeAccount(trader.account.id, { haltedAt: timestamp(Date.now()) })]);
     assert.equal((await terminal(world.config)(...TRY, '--yes')).code, 0);
+    assert.equal(await halted(), true);
+    const noted = await world.db.all<{ action: string }>(
+      sql`select action from audit_logs where request_method = 'CLI' order by id`,
+    );
+    assert.deepEqual(
+      noted.map(({ action }) => action),
+      ['broker_tried'],
+    );
+  });
+
+  test('what its owner halts before it begins, or meanwhile, stays halted', async (t) => {
+    const { world, trader, halted } = await desk(t);
+    const halt = () =>
+      world.db.commit([changeAccount(trader.account.id, { haltedAt: timestamp(Date.now()) })]);
+    const resume = () => world.db.commit([changeAccount(trader.account.id, { haltedAt: null })]);
+    const asked = terminal(world.config, {
+      async typed() {
+        await halt();
+        return 'yes';
+      },
+    });
+    assert.equal((await asked(...TRY)).code, 0);
+    assert.equal(await halted(), true, 'halted before it was agreed to');
+
+    await resume();
+    const running = await holdAccount({ ...world, context: CONTEXT }, trader.account, 'ETHUSDT');
+    assert.ok(running);
+    await halt();
+    assert.equal(await releaseAccount({ ...world, context: CONTEXT }, trader.account, running), false);
+    assert.equal(await halted(), true, 'halted while it ran');
+  });
+
+  test('an interrupted one resumes nothing that was changed since, and says so', async (t) => {
+    const { world, trader, folder, halted } = await desk(t);
+    const held = await holdAccount({ ...world, context: CONTEXT }, trader.account, 'ETHUSDT');
+    assert.ok(held);
+    mkdirSync(folder, { recursive: true });
+    const left = JSON.stringify({ trial: 'killed', symbol: 'ETHUSDT', isHeld: true, ...held, sent: [] });
+    writeFileSync(join(folder, 'open.json'), left);
+    await world.db.commit([changeAccount(trader.account.id, { haltedAt: timestamp(Date.now()) })]);
+    const ran = await terminal(world.config)(...TRY, '--yes');
+    assert.equal(ran.code, 0, ran.err + ran.out);
+    assert.match(ran.out, /The account stays halted: somebody changed it meanwhile/);
     assert.equal(await halted(), true);
   });
 });

@@ -17,7 +17,7 @@ interface Around {
   /** What is piped in. */
   readonly stdin?: string;
   /** What somebody types who is asked; without it there is no terminal. */
-  readonly typed?: string;
+  readonly typed?: string | (() => Promise<string>);
   /** Told of every line as it comes. */
   readonly heard?: (line: string) => void;
 }
@@ -26,7 +26,7 @@ export function terminal(config: Config, { client = {}, stdin = '', typed, heard
   const input: Input = {
     isTerminal: typed !== undefined,
     read: async () => stdin,
-    ask: async () => typed ?? '',
+    ask: async () => (typeof typed === 'function' ? typed() : (typed ?? '')),
   };
   const around = {
     config: () => config,

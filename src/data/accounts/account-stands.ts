@@ -45,7 +45,11 @@ export const noOrderSince = (
  * and its user active. It holds both rows, so that a halt, a deletion, a deactivation or a fence comes before the order
  * or after it.
  */
-export const accountStands = ({ id, revision, halted }: Account): Statement =>
+export const accountStands = ({
+  id,
+  revision,
+  halted,
+}: Pick<Account, 'id' | 'revision' | 'halted'>): Statement =>
   must(
     'account',
     sql`select 1 from trading_accounts a join users u on u.id = a.user_id
