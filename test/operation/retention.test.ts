@@ -262,6 +262,29 @@ for (const [name, openPlace] of PLACES)
     );
 
     retentionTest(
+      'an entry that rested counts from its fill, and what ended late from its last look',
+      async ({ db, prune }) => {
+        const rested = order({ age: 31 * DAY, check: 'done' });
+        const inParts = order({ age: 31 * DAY, status: 'cancelled', leg: 'cancelled' });
+        const lapsed = order({ age: 31 * DAY, status: 'cancelled', leg: 'cancelled', check: 'done' });
+        const gone = order({ age: 33 * DAY, check: 'done' });
+        await db.commit([
+          ...[rested, inParts, lapsed, gone].flatMap(({ unit }) => unit),
+          sql`update order_history set filled_at = ${ago(60_000)} where order_id = ${rested.id}`,
+          sql`update order_history set traded_at = ${ago(DAY)} where order_id = ${inParts.id}`,
+          sql`update fill_checks set next_at = ${ago(2 * DAY)} where order_id = ${lapsed.id}`,
+          sql`update order_history set filled_at = ${ago(31 * DAY)}, traded_at = ${ago(31 * DAY)} where order_id = ${gone.id}`,
+        ]);
+        await prune({ order: 30 });
+        const left = await db.all<{ order_id: string }>(sql`select order_id from order_history`);
+        assert.deepEqual(
+          left.map(({ order_id }) => order_id).sort(),
+          [rested, inParts, lapsed].map(({ id }) => id).sort(),
+        );
+      },
+    );
+
+    retentionTest(
       'the paper ledger goes with its orders, and the book stays as it is',
       async ({ db, prune, count }) => {
         const [gone, rests, kept] = [

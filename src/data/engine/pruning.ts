@@ -218,21 +218,28 @@ const withoutStrategy = ({ trading_account_id, symbol, simulation, version }: St
           and version = ${version}`,
   );
 
-/** Of an order that has ended, so that nothing can change about it any more. */
-const FINAL = join(
-  [
-    among(
-      'o.status',
-      ORDER_STATUSES.filter((status) => hasEnded(status)),
-    ),
-    sql`and not exists (select 1 from order_legs l where l.order_id = o.order_id and `,
-    among('l.status', OPEN_LEG_STATUSES),
-    // A dead letter waits for a person, and a key for its day to be over.
-    sql`) and not exists (select 1 from fill_checks c where c.order_id = o.order_id and c.state <> 'done')
-        and not exists (select 1 from idempotency_keys i where i.order_id = o.order_id)`,
-  ],
-  ' ',
-);
+/**
+ * Of an order that ended before that, so that nothing can change about it any more. An entry that rests ends weeks after it was submitted:
+ * it counts from its last fill, or from when it was looked at last.
+ */
+const endedBefore = (before: Timestamp): Statement =>
+  join(
+    [
+      among(
+        'o.status',
+        ORDER_STATUSES.filter((status) => hasEnded(status)),
+      ),
+      sql`and o.submitted_at < ${before} and coalesce(o.filled_at, o.submitted_at) < ${before}
+          and coalesce(o.traded_at, o.submitted_at) < ${before}
+          and not exists (select 1 from order_legs l where l.order_id = o.order_id and `,
+      among('l.status', OPEN_LEG_STATUSES),
+      // A dead letter waits for a person, and a key for its day to be over.
+      sql`) and not exists (select 1 from fill_checks c where c.order_id = o.order_id
+              and (c.state <> 'done' or c.next_at >= ${before}))
+          and not exists (select 1 from idempotency_keys i where i.order_id = o.order_id)`,
+    ],
+    ' ',
+  );
 
 export interface OldOrders extends Batch {
   /** The last order looked at; null: there are no more. */
@@ -250,8 +257,8 @@ export async function oldOrders(
   const rows = await db.all<{ order_id: OrderId; goes: number | boolean }>(
     join(
       [
-        sql`select order_id, case when o.submitted_at < ${before} and`,
-        FINAL,
+        sql`select order_id, case when`,
+        endedBefore(before),
         sql`then 1 else 0 end as goes from order_history o where order_id > ${after} and order_id < ${beforeId}
             order by order_id limit ${limit}`,
       ],
