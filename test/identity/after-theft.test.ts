@@ -224,6 +224,32 @@ for (const [because, secure] of Object.entries(WAYS))
     );
   });
 
+test('what was changed is listed, and nothing that came since takes its place', async (t) => {
+  const { world, clock, thief, owner, account, read } = await openHouse(t);
+  const change = { quantity_multiplier: 50 };
+  assert.equal((await thief.call('PATCH', `/trading/accounts/${account.id}`, change)).status, 200);
+  clock.advance(1_000);
+  assert.equal((await owner.call('POST', '/auth/logout-everywhere')).status, 204);
+  clock.advance(60_000);
+  const since = timestamp(clock.now());
+  const entry = (action: string) =>
+    sql`insert into audit_logs (user_id, action, success, metadata, created_at)
+        values (${owner.user.id}, ${action}, ${false}, '{}', ${since})`;
+  const later = Array.from({ length: 120 }, () => [entry('login'), entry('account_updated')]).flat();
+  await world.db.commit(later);
+  const { email } = owner.user;
+  await owner.call('POST', '/auth/login', { email, password: PASSWORD });
+  const found = await read();
+  assert.equal(found.sign_ins.length, 2);
+  assert.deepEqual(
+    found.deeds.map(({ action }) => action),
+    [
+      ...['account_updated', 'webhook_secret_shown', 'api_key_created'],
+      ...['notification_destination_added', 'account_created'],
+    ],
+  );
+});
+
 test('a known device is a stranger afterwards, and one that logs in then is known', async (t) => {
   const { world, owner, email, again } = await openHouse(t);
   const guess = () =>

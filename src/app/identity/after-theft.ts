@@ -2,7 +2,7 @@
 // the same, here: whatever opens a door ends, nothing is sent to where a thief may read it, and what cannot be ended without
 // keeping somebody in a position is offered for replacement, until it is replaced.
 
-import { listAuditEntries, type StoredEntry } from '../../data/audit/log.ts';
+import { listAuditEntries, placeAfter, type StoredEntry } from '../../data/audit/log.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   accountsBefore,
@@ -23,7 +23,7 @@ import {
   CHANGE_THERE_OF_GROUP,
   type Replaceable,
 } from '../../domain/identity/after-theft.ts';
-import { isUuid, timestamp, type UserId } from '../../domain/ids.ts';
+import { isUuid, millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Changes } from '../orders/changes.ts';
 import { randomToken } from '../secret-box.ts';
@@ -107,8 +107,10 @@ const DEEDS = [
   ...['webhook_secret_shown', 'webhook_secret_regenerated', 'webhook_token_regenerated'],
   ...['group_secret_shown', 'group_secret_regenerated', 'group_token_regenerated'],
   ...['group_created', 'group_updated', 'group_deleted'],
-  ...['account_created', 'credentials_stored', 'api_key_created', 'allowed_ip_added', 'allowed_ip_removed'],
+  ...['account_created', 'account_updated', 'account_deleted', 'account_resumed', 'credentials_stored'],
+  ...['api_key_created', 'api_key_revoked', 'allowed_ip_added', 'allowed_ip_removed', 'order_settled'],
   ...['notification_destination_added', 'notification_destination_changed'],
+  ...['notification_destination_removed', 'protection_resumed'],
   ...['totp_enrol', 'totp_confirm', 'totp_disable', 'change_password'],
 ];
 
@@ -120,7 +122,10 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
   const groups = await groupsBefore(db.lists, id, at);
   const destinations = await listDestinations(db.lists, id);
   const keys = await keysEndedAt(db.lists, id, { at, limit: MOST });
-  const deeds = await whatWasDone(db, id, DEEDS, about);
+  // Some are written a moment after others that were begun later.
+  const before = await placeAfter(db.lists, id, timestamp(millis(at) + A_MOMENT_MS));
+  const whatWasDone = (actions: readonly string[]) => entriesOf(db, id, { actions, before, ...about });
+  const deeds = await whatWasDone(DEEDS);
   const shownAt = new Map(
     deeds
       .toReversed()
@@ -168,7 +173,7 @@ export async function readAfterTheft({ db }: Pick<SecureDeps, 'db'>, { id }: Use
     accounts: accounts.map((account) => ({ trading_account_id: account.id, name: account.name })),
     api_keys: keys,
     deeds: deeds.map(shownDeed),
-    sign_ins: (await whatWasDone(db, id, ['login'], about)).map((entry) => ({
+    sign_ins: (await whatWasDone(['login'])).map((entry) => ({
       ...shownPlace(entry),
       success: entry.success,
     })),
@@ -188,14 +193,20 @@ const NOTHING = {
   },
 };
 
+const A_MOMENT_MS = 10_000;
+
 /** Newest first. */
-async function whatWasDone(
+async function entriesOf(
   db: Db,
   user: UserId,
-  actions: readonly string[],
-  { at, exposedSince }: Secured,
+  {
+    actions,
+    before,
+    at,
+    exposedSince,
+  }: Secured & { readonly actions: readonly string[]; readonly before: string },
 ): Promise<StoredEntry[]> {
-  const found = await listAuditEntries(db.lists, user, { actions, after: null, limit: MOST });
+  const found = await listAuditEntries(db.lists, user, { actions, after: before, limit: MOST });
   return found.filter(({ created_at }) => created_at >= exposedSince && created_at <= at);
 }
 

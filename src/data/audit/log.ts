@@ -3,6 +3,7 @@
 import type { ChainedEntry } from '../../domain/audit-chain.ts';
 import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { untilDone } from '../engine/steps.ts';
 
 export interface AuditEntry {
   readonly userId: UserId | null;
@@ -74,4 +75,26 @@ export async function listAuditEntries(
     join([join(each, ' union all '), sql`order by id desc limit ${limit}`], ' '),
   );
   return rows.map((row) => ({ ...row, id: String(row.id), success: Boolean(row.success) }));
+}
+
+/**
+ * The place in the log, among the user's entries, before which all were written by then. By halves: entries are numbered as they are
+ * written, but for those that were committed at one moment.
+ */
+export async function placeAfter(db: Reads, user: UserId, at: Timestamp): Promise<string> {
+  const last = await db.get<{ id: number }>(
+    sql`select id from audit_logs where user_id = ${user} order by id desc limit 1`,
+  );
+  let [written, later] = [0, (last?.id ?? 0) + 1];
+  await untilDone(async () => {
+    if (written + 1 >= later) return false;
+    const middle = Math.floor((written + later) / 2);
+    const found = await db.get<{ id: number; created_at: Timestamp }>(
+      sql`select id, created_at from audit_logs where user_id = ${user} and id >= ${middle} order by id limit 1`,
+    );
+    if (found && found.created_at <= at) written = found.id;
+    else later = middle;
+    return true;
+  });
+  return String(later);
 }
