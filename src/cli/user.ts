@@ -15,6 +15,7 @@ import { randomToken } from '../app/secret-box.ts';
 import type { User } from '../data/identity/users.ts';
 import { isDenial } from '../domain/denial.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { type LeftOrder, leftInWords } from '../domain/protection/left.ts';
 import { asOperator, type Operator } from '../roles/operator.ts';
 import {
   type AddCommands,
@@ -114,12 +115,7 @@ export const user: AddCommands = (noun, desk) => {
       }),
     );
 
-  const change = (
-    verb: string,
-    description: string,
-    said: (shown: { email: string }) => string,
-    changed: UserChange,
-  ) =>
+  const change = (verb: string, description: string, said: (shown: Changed) => string, changed: UserChange) =>
     noun
       .command(verb)
       .description(description)
@@ -136,8 +132,11 @@ export const user: AddCommands = (noun, desk) => {
   change(
     'deactivate',
     'no longer let a user in, by any way; orders under way are finished',
-    ({ email }) =>
-      `${visible(email)} is deactivated: sessions, API keys and webhooks are refused from now on.`,
+    ({ email, left = [] }) =>
+      [
+        `${visible(email)} is deactivated: sessions, API keys and webhooks are refused from now on.`,
+        ...atBrokers(left),
+      ].join('\n'),
     { isActive: false },
   );
   change('activate', 'let a deactivated user in again', ({ email }) => `${visible(email)} is active.`, {
@@ -302,12 +301,32 @@ export async function ofUser(
   });
 }
 
+interface Changed {
+  readonly email: string;
+  /** Of one who was deactivated. */
+  readonly left?: readonly LeftOrder[];
+}
+
+/** Positions stay, too; of those nobody was asked. */
+function atBrokers(left: readonly LeftOrder[]): string[] {
+  const { entry: entries = [], ...protecting } = Object.groupBy(left, ({ kind }) => kind);
+  const stays = Object.values(protecting).flat();
+  return [
+    ...(stays.length > 0
+      ? [`What protects positions stays at brokers, and is looked after: ${visible(leftInWords(stays))}.`]
+      : []),
+    ...(entries.length > 0
+      ? [`Entries that rest at brokers are being taken back: ${visible(leftInWords(entries))}.`]
+      : []),
+  ];
+}
+
 async function changeAndShow(
   output: Output,
   operator: Operator,
   id: string,
   change: UserChange,
-  { json, said }: { json: true | undefined; said: (shown: { email: string }) => string },
+  { json, said }: { json: true | undefined; said: (shown: Changed) => string },
 ): Promise<ExitCode> {
   const by = { id: null, context: operator.context };
   const shown = await changeUserAsAdmin(operator, by, id, change);

@@ -42,6 +42,21 @@ test('a deactivation holds from the next request on, and the log says that it ca
   assert.equal((await ann.call('GET', whoami)).status, 200);
 });
 
+test('who deactivates a user is told what rests and stands at brokers', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0 } });
+  await world.send(trader, { symbol: 'ETHUSDT', quantity: 1, stop_loss: '2%' });
+  await world.eventually(
+    () => world.db.get(sql`select 1 from protections where state = 'standing'`),
+    (found) => found !== undefined,
+  );
+  await world.send(trader, { symbol: 'BTCUSDT', quantity: 1, limit_price: 1000 });
+  const off = await terminal(world.config)('user', 'deactivate', trader.user.email);
+  assert.equal(off.code, 0, off.err);
+  assert.match(off.out, /stays at brokers, and is looked after: a stop at \d\S* \(ETHUSDT\)\./);
+  assert.match(off.out, /are being taken back: an entry at 1000 \(BTCUSDT\)\./);
+});
+
 test('the plan is changed and shown, and a plan that nobody knows is a refusal', async (t) => {
   const world = await openWorld(t);
   const run = terminal(world.config);

@@ -29,7 +29,10 @@ export const leftOrders = ({
 /** "a stop at 190 (AAPL), a target at 210 (AAPL)" */
 export const leftInWords = (left: readonly LeftOrder[]): string =>
   left
-    .map(({ kind, price, symbol }) => `a ${kind}${price === null ? '' : ` at ${price}`} (${symbol})`)
+    .map(
+      ({ kind, price, symbol }) =>
+        `${kind === 'entry' ? 'an' : 'a'} ${kind}${price === null ? '' : ` at ${price}`} (${symbol})`,
+    )
     .join(', ');
 
 /** Why nobody looks after them any more. */
