@@ -208,6 +208,7 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
     // Of the broker, before anything could be asked.
     room.recorder.write({ end: { ended: 'unopened' } });
     output.complain(`${(fault as Error).message}`);
+    if (held !== null) output.complain('The account was halted for it, and stays so: resume it on its page.');
     return 1;
   } finally {
     leave();

@@ -32,6 +32,7 @@ export function tellOutcome(output: Output, outcome: Outcome, standing: Standing
   if (ended === 'declined') return;
   if (ended === 'refused') {
     output.complain(why ?? 'It was not begun.');
+    if (standing.staysHalted !== null) output.complain(CHANGED_MEANWHILE);
     return;
   }
   output.table<TrialRow>(

@@ -106,6 +106,23 @@ describe('a trial on paper', () => {
     assert.equal(await halted(), true, 'halted while it ran');
   });
 
+  test('what a strategy opens while the question is asked is not touched, and nothing is begun', async (t) => {
+    const { world, trader, halted } = await desk(t);
+    const asked = terminal(world.config, {
+      async typed() {
+        const sold = { symbol: 'ETHUSDT', action: 'sell', quantity: 1 };
+        const { body } = await world.send(trader, sold);
+        assert.equal(body.status, 'filled');
+        return 'yes';
+      },
+    });
+    const ran = await asked(...TRY);
+    assert.equal(ran.code, 1);
+    assert.match(ran.err, /not empty in ETHUSDT: -1 is held/);
+    assert.equal(await world.position(trader.account.id, 'ETHUSDT'), '-1');
+    assert.equal(await halted(), false);
+  });
+
   test('an interrupted one resumes nothing that was changed since, and says so', async (t) => {
     const { world, trader, folder, halted } = await desk(t);
     const held = await holdAccount({ ...world, context: CONTEXT }, trader.account, 'ETHUSDT');

@@ -123,31 +123,28 @@ function refuseExpensive(
 }
 
 /** What is there already is somebody's: beside it nobody could say what the trial has opened. */
-async function lookForCompany(desk: Desk, instrument: Instrument): Promise<void> {
+export async function lookForCompany(desk: Desk, instrument: Instrument, step = 'position'): Promise<void> {
   const { broker, ask } = desk;
   const { symbol } = instrument;
-  await desk.step(
-    { step: 'position', assumed: 'nothing is held, nothing rests, no stop stands' },
-    async () => {
-      const held = await ask((signal) => broker.position(instrument, signal));
-      const rows = (await ask((signal) => broker.positions(signal))).filter((row) => row.symbol === symbol);
-      const open = (await ask((signal) => broker.openOrders(signal))).filter(
-        (order) => order.symbol === symbol,
+  await desk.step({ step, assumed: 'nothing is held, nothing rests, no stop stands' }, async () => {
+    const held = await ask((signal) => broker.position(instrument, signal));
+    const rows = (await ask((signal) => broker.positions(signal))).filter((row) => row.symbol === symbol);
+    const open = (await ask((signal) => broker.openOrders(signal))).filter(
+      (order) => order.symbol === symbol,
+    );
+    const stops = (await ask(async (signal) => broker.stops?.standing(instrument, signal))) ?? [];
+    const there = [
+      ...(sign(held) === 0 ? [] : [`${held} is held`]),
+      ...(sign(held) === 0 && rows.some(({ quantity }) => sign(quantity) !== 0)
+        ? [`${rows.map(({ quantity }) => quantity).join(' and ')} is listed as held`]
+        : []),
+      ...(open.length === 0 ? [] : [`${open.length} order${open.length === 1 ? ' rests' : 's rest'}`]),
+      ...(stops.length === 0 ? [] : [`${stops.length} stop${stops.length === 1 ? ' stands' : 's stand'}`]),
+    ];
+    if (there.length > 0)
+      throw new Refused(
+        `The account is not empty in ${symbol}: ${there.join(', ')}. The trial touches nothing that is there: choose another market with --symbol, or close it first.`,
       );
-      const stops = (await ask(async (signal) => broker.stops?.standing(instrument, signal))) ?? [];
-      const there = [
-        ...(sign(held) === 0 ? [] : [`${held} is held`]),
-        ...(sign(held) === 0 && rows.some(({ quantity }) => sign(quantity) !== 0)
-          ? [`${rows.map(({ quantity }) => quantity).join(' and ')} is listed as held`]
-          : []),
-        ...(open.length === 0 ? [] : [`${open.length} order${open.length === 1 ? ' rests' : 's rest'}`]),
-        ...(stops.length === 0 ? [] : [`${stops.length} stop${stops.length === 1 ? ' stands' : 's stand'}`]),
-      ];
-      if (there.length > 0)
-        throw new Refused(
-          `The account is not empty in ${symbol}: ${there.join(', ')}. The trial touches nothing that is there: choose another market with --symbol, or close it first.`,
-        );
-      return 'so it is';
-    },
-  );
+    return 'so it is';
+  });
 }

@@ -12,7 +12,7 @@ import type { TrialPlan } from '../../domain/trial/size.ts';
 import { goHome, type Home } from './closing.ts';
 import { type Desk, Interrupted, openDesk, type Sent, type TrialDeps } from './desk.ts';
 import { type Listening, listen } from './listening.ts';
-import { lookAround, Refused, type Wanted } from './looking.ts';
+import { lookAround, lookForCompany, Refused, type Wanted } from './looking.ts';
 import { tryResting, tryUnknownId, tryUsedId } from './resting.ts';
 import { tryStops } from './stopping.ts';
 import { tryBuying, tryMemory, trySelling } from './trading.ts';
@@ -57,6 +57,8 @@ export async function runTrial(deps: TrialDeps, asked: TrialAsked): Promise<Outc
   try {
     seen = await lookAround(desk, asked);
     if (!(await asked.agree(seen))) return ending('declined', null);
+    // Until the account was kept for it, its strategies went on.
+    await lookForCompany(desk, seen.instrument, 'still empty');
   } catch (fault) {
     if (fault instanceof Surprise) tellFields(desk, asked.news());
     return ending(...whyOf(fault));
