@@ -106,11 +106,19 @@ for (const [name, open] of Object.entries(DATABASES))
         ]);
         const winners = outcomes.filter((outcome) => outcome !== null && !isDenial(outcome));
         assert.equal(winners.length, 1);
-        const users = await one.all(sql`select id from users`);
+        const users = await one.all<{ id: string }>(sql`select id from users`);
         assert.equal(users.length, 1);
         // The loser of a seeding leaves nothing of it behind.
         const [seeded] = await one.all(sql`select id from trading_accounts`);
         assert.equal(seeded !== undefined, 'apiKey' in (winners[0] ?? {}));
+        const made = await one.all<{ user_id: string }>(
+          sql`select user_id from audit_logs where action = 'first_admin' and success = ${true}`,
+        );
+        assert.deepEqual(
+          made.map(({ user_id }) => user_id),
+          users.map(({ id }) => id),
+          'whichever way it was made, the log tells of it',
+        );
       },
     );
 

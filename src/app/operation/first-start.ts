@@ -13,11 +13,13 @@ import {
   insertUser,
 } from '../../data/identity/users.ts';
 import { ONE } from '../../domain/decimal.ts';
-import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
+import { type AccountId, millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { templateWith } from '../../domain/signals/template.ts';
+import { audit } from '../audit/audit.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
+import { OURSELVES } from '../orders/strategy.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 
 export interface FirstUser {
@@ -65,6 +67,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
   };
   const userId = newId() as UserId;
   const accountId = newId() as AccountId;
+  const keyId = newId();
   const passwordHash = await hasher.hash(first.password);
   const lost = await db.commit([
     claimFirstAdmin(now),
@@ -83,7 +86,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       now,
     ),
     insertApiKey({
-      id: newId(),
+      id: keyId,
       userId,
       name: 'first start',
       keyHash: hashToken(first.apiKey),
@@ -119,6 +122,17 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       revision: 1,
       createdAt: now,
     }),
+    audit(
+      OURSELVES,
+      {
+        userId,
+        action: 'first_admin',
+        failure: null,
+        resource: { type: 'user', id: userId },
+        metadata: { by: 'first start', api_key_id: keyId, trading_account_id: accountId },
+      },
+      millis(now),
+    ),
   ]);
   // Another process has made the first user meanwhile.
   return lost === null ? first : null;
