@@ -436,6 +436,28 @@ describe('a forgotten password', () => {
     assert.equal((await login(world, email, NEW_PASSWORD)).status, 200);
   });
 
+  test('lets its user in where somebody goes on guessing, and gives nobody else another try', async (t) => {
+    const { mailer, mails } = letterbox();
+    const world = await openWorld(t, { hasher: countingHasher(), mailer });
+    const { email } = await world.register();
+    const guess = async () => {
+      for (let failure = 0; failure < 11; failure++) await login(world, email, 'wrong password');
+    };
+    await guess();
+    await post(world, '/auth/forgot-password', { email });
+    await world.eventually(
+      async () => mails.length,
+      (count) => count === 1,
+    );
+    const owner = world.visitor();
+    const body = { token: tokenIn(mails[0]), password: NEW_PASSWORD };
+    assert.equal((await owner.call('POST', '/auth/reset-password', body)).status, 204);
+    await guess();
+    assert.equal((await login(world, email, NEW_PASSWORD)).status, 429, 'a stranger waits');
+    const entered = await owner.call('POST', '/auth/login', { email, password: NEW_PASSWORD });
+    assert.equal(entered.status, 200, JSON.stringify(entered.body));
+  });
+
   test('an unknown and a deactivated user get the same answer and no mail; four requests three mails', async (t) => {
     const { mailer, mails } = letterbox();
     const world = await openWorld(t, { hasher: countingHasher(), mailer });

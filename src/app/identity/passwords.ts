@@ -28,7 +28,8 @@ import { randomToken } from '../secret-box.ts';
 import { type ClaimDeps, checkAddress, newClaim, type Verifying } from './addresses.ts';
 import { secured } from './after-theft.ts';
 import type { Captcha } from './captcha.ts';
-import { hashToken } from './tokens.ts';
+import { deviceToken } from './devices.ts';
+import { hashToken, type Tokens } from './tokens.ts';
 import {
   bySession,
   byStrangers,
@@ -271,13 +272,14 @@ export interface ResetPasswordDeps {
   readonly strangers: Strangers;
   readonly hasher: PasswordHasher;
   readonly turns: Turns;
+  readonly tokens: Tokens;
 }
 
-/** Null: the new password holds. */
+/** The token is for the device: whoever goes on guessing does not keep its user out, who has shown whose the address is. */
 export async function resetPassword(
   deps: ResetPasswordDeps,
   { token, password, context }: { token: string; password: string; context: RequestContext },
-): Promise<Denial | null> {
+): Promise<Denial | { readonly deviceToken: string | null }> {
   const { db, clock, hasher, turns } = deps;
   const tokenHash = hashToken(token);
   const user = await userOfPasswordReset(db, tokenHash, timestamp(clock.now()));
@@ -307,7 +309,8 @@ export async function resetPassword(
   ]);
   if (lost !== null) return refuse(deny('reset_token_invalid'));
   deps.changes.ofAccess(user.id);
-  return null;
+  const owner = await credentialsOf(db, user.id);
+  return { deviceToken: owner && deviceToken(deps, owner, null) };
 }
 
 /** Everything else that opens a door ends with it: whoever knew the old one may have made it. */

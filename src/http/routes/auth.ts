@@ -41,7 +41,7 @@ import {
   setDeviceCookie,
   setRefreshCookie,
 } from '../session-cookies.ts';
-import { type PasswordRoutes, passwordRoutes } from './password.ts';
+import { KNOWN_DEVICE, type PasswordRoutes, passwordRoutes } from './password.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
 import { type TokenRoutes, tokenRoutes } from './token.ts';
 import { type VerifyEmailRoutes, verifyEmailRoutes } from './verify-email.ts';
@@ -61,7 +61,7 @@ export interface AuthRoutes {
     token: string;
     password: string;
     context: RequestContext;
-  }): Promise<Denial | null>;
+  }): Promise<Denial | { readonly deviceToken: string | null }>;
   changePassword: PasswordRoutes['change'];
   readOwnSession(user: User, session: Session): Promise<object>;
   readSessions(current: Session, page: PageRequest): Promise<object>;
@@ -284,18 +284,19 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         summary: 'Set a new password',
         description:
           'Ends all sessions, API keys and known devices of the user, and pauses notification destinations until they are confirmed; GET /settings/after-theft lists what to replace. The token from the mail works once, for 30 minutes.',
-        answers: { 204: null },
+        answers: {
+          204: { text: 'The new password is set.', schema: null, headers: { 'Set-Cookie': KNOWN_DEVICE } },
+        },
         denials: ['reset_token_invalid', 'password_weak', 'passwords_busy'],
       }),
       schema: { body: ResetPasswordBody },
     },
     async (request, reply) => {
       const { token, password } = request.body;
-      return answer(
-        request,
-        reply,
-        await deps.resetPassword({ token, password, context: contextOf(request) }),
-      );
+      const outcome = await deps.resetPassword({ token, password, context: contextOf(request) });
+      if (isDenial(outcome)) return sendDenial(request, reply, outcome);
+      if (outcome.deviceToken !== null) setDeviceCookie(reply, outcome.deviceToken);
+      return reply.code(204).send();
     },
   );
 

@@ -14,6 +14,9 @@ export interface PasswordRoutes {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
+export const KNOWN_DEVICE =
+  'known_device, which gives this device login tries of its own, apart from strangers’.';
+
 export function passwordRoutes(server: FastifyInstance, { change, contextOf }: PasswordRoutes): void {
   server.post<{ Body: Static<typeof ChangePasswordBody> }>(
     '/auth/password',
@@ -30,10 +33,7 @@ export function passwordRoutes(server: FastifyInstance, { change, contextOf }: P
             204: {
               text: 'The new password is set.',
               schema: null,
-              headers: {
-                'Set-Cookie':
-                  'known_device, which gives this device login tries of its own, apart from strangers’.',
-              },
+              headers: { 'Set-Cookie': KNOWN_DEVICE },
             },
           },
           denials: ['password_weak', 'password_wrong', 'totp_code_wrong', 'login_locked', 'passwords_busy'],
