@@ -4,6 +4,7 @@
 import type { OrderRecord } from '../domain/orders/result.ts';
 import { ask, baseOf, problemIn, Refused, URL_OPTION } from './client.ts';
 import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.ts';
+import { visible } from './output.ts';
 
 interface SettleOptions extends WithJson {
   readonly url?: string;
@@ -54,7 +55,10 @@ export const settle: AddCommands = (noun, desk) => {
           });
           if (answer.ok) return answer;
           const text = await answer.text();
-          throw new Refused(answer.status, path === TOKENS ? NOT_IN : problemIn(text, answer.status));
+          throw new Refused(
+            answer.status,
+            path === TOKENS ? notIn(text, answer.status) : problemIn(text, answer.status),
+          );
         };
         try {
           const credentials = {
@@ -64,11 +68,11 @@ export const settle: AddCommands = (noun, desk) => {
             ...(options.code ? { totp_code: options.code } : {}),
           };
           const entered = await call(TOKENS, { body: credentials });
-          const { access_token } = (await entered.json()) as { access_token: string };
-          const authorization = `Bearer ${access_token}`;
-          const session = await call('/auth/session', { headers: { authorization } });
-          const { csrf_token } = (await session.json()) as { csrf_token: string };
-          const headers = { authorization, 'x-csrf-token': csrf_token };
+          const tokens = (await entered.json()) as { access_token: string; csrf_token: string };
+          const headers = {
+            authorization: `Bearer ${tokens.access_token}`,
+            'x-csrf-token': tokens.csrf_token,
+          };
           try {
             const path = `/trading/orders/${encodeURIComponent(id)}/settle`;
             const order = (await (await call(path, { body: said, headers })).json()) as OrderRecord;
@@ -76,7 +80,10 @@ export const settle: AddCommands = (noun, desk) => {
             else output.print(`The order is ${order.status}, by its owner's word.`);
             return 0;
           } finally {
-            await call('/auth/logout', { body: {}, headers });
+            // It changes nothing about what was said; the session ends by itself where nobody refreshes it.
+            await call('/auth/logout', { body: {}, headers }).catch((fault: Error) =>
+              output.complain(`The session could not be ended: ${fault.message}`),
+            );
           }
         } catch (fault) {
           if (!(fault instanceof Refused)) throw fault;
@@ -88,7 +95,21 @@ export const settle: AddCommands = (noun, desk) => {
 };
 
 const TOKENS = '/auth/token';
-const NOT_IN = 'The password is wrong, or the code of the second factor is wrong or missing (--code).';
+
+/** In OAuth2's shape: what keeps its user out need not be the password. */
+function notIn(text: string, status: number): string {
+  const said = errorIn(text);
+  if (said === 'totp_required') return 'The second factor is on: give its code with --code.';
+  return `Not logged in: ${said === null ? `the answer was ${status}` : visible(said)}`;
+}
+
+function errorIn(text: string): string | null {
+  try {
+    return (JSON.parse(text) as { error_description?: string }).error_description ?? null;
+  } catch {
+    return null;
+  }
+}
 
 /** null: it is not said, or not whole. */
 function saidBy({ filled, notFilled, price, quantity }: SettleOptions): object | null {

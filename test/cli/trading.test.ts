@@ -335,6 +335,14 @@ test('an order that no broker can tell of is settled by its owner, with the pass
   assert.equal((await run(password)(...args, '--filled', '--price', '1')).code, 2);
   const wrong = await run('a wrong one')(...args, '--not-filled');
   assert.deepEqual([wrong.code, wrong.out], [1, '']);
+  assert.match(wrong.err, /^Not logged in: Check the email address and the password/);
+  for (let tries = 0; tries < 9; tries++) await run('a wrong one')(...args, '--not-filled');
+  assert.match(
+    (await run(password)(...args, '--not-filled')).err,
+    /^Not logged in: (?!Check)/,
+    'it is not the password',
+  );
+  await world.db.commit([sql`delete from tries`]);
   const settled = await run(password)(...args, '--filled', '--price', '60000', '--quantity', '0.5');
   assert.deepEqual(
     [settled.code, settled.out],
