@@ -538,6 +538,8 @@ for (const [name, openPlace] of PLACES)
           /^The audit log is not whole, and is left as it is: entry 1 of the chain/,
         );
         assert.equal(await count('audit_logs'), 10);
+        const whole = (await readPruned(db)).filter(({ what }) => what === 'rounds');
+        assert.deepEqual(whole, [], 'a round that failed is no whole one, and its alarm comes');
       },
     );
   });

@@ -87,6 +87,7 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<v
   const { db, store, clock, wait, log } = deps;
   if (!(await store.claim('retention', ROUND_MS))) return;
   const begun = performance.now();
+  let isWhole = true;
   for (const [what, next] of Object.entries(kindsOf(deps))) {
     try {
       for (let batch = await next(); batch !== null; batch = await next()) {
@@ -99,10 +100,12 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<v
         await wait(PAUSE_MS);
       }
     } catch (fault) {
+      isWhole = false;
       log.error({ fault, what }, 'what is old could not be pruned; it will be tried again');
     }
   }
-  await db.commit([notePruned('rounds', 1, timestamp(clock.now()))]);
+  // Else nobody would be alarmed by what fails in every round.
+  if (isWhole) await db.commit([notePruned('rounds', 1, timestamp(clock.now()))]);
 }
 
 function kindsOf(deps: RetentionDeps): Record<string, Next> {
