@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tellNotices, watchSilence } from '../../src/app/operation/notices.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { openWorld, settableClock, type World } from '../world.ts';
 
@@ -81,6 +82,31 @@ test('a mail server that is away is tried again, later, and given up in the end'
   await tellNotices(deps);
   await until(() => mails.length === 1);
   clock.advance(86_400_000);
+  assert.equal(await tellNotices(deps), 0);
+});
+
+test('who is deactivated is told of nothing: the webhooks are silent because nobody answers them', async (t) => {
+  const clock = settableClock();
+  const { mails, mailer, depsIn } = post();
+  const world = await openWorld(t, { clock, mailer });
+  const gone = await world.makeTrader({}, { silenceAfter: 600 });
+  const there = await world.makeTrader({}, { silenceAfter: 600 });
+  await world.db.commit([sql`update users set is_active = ${false} where id = ${gone.user.id}`]);
+  clock.advance(3_600_000);
+  const deps = depsIn(world);
+  await watchSilence(deps);
+  await tellNotices(deps);
+  await until(() => mails.length > 0);
+  await tellNotices(deps);
+  assert.deepEqual(
+    mails.map(({ to }) => to),
+    [there.user.email],
+  );
+  // One that was due when that happened.
+  await world.db.commit([
+    sql`update users set is_active = ${false} where id = ${there.user.id}`,
+    sql`update notices set next_at = created_at, attempts = 0`,
+  ]);
   assert.equal(await tellNotices(deps), 0);
 });
 

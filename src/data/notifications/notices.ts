@@ -36,11 +36,12 @@ interface NoticeRow {
   name: string;
 }
 
+/** A user who was deactivated could do nothing about it, and may not have that address any more. */
 export async function dueNotices(db: Db, now: Timestamp, limit: number): Promise<DueNotice[]> {
   const rows = await db.all<NoticeRow>(
     sql`select n.*, u.email, a.name from notices n join users u on u.id = n.user_id
           join trading_accounts a on a.id = n.trading_account_id
-        where n.next_at is not null and n.next_at <= ${now} order by n.next_at limit ${limit}`,
+        where n.next_at is not null and n.next_at <= ${now} and u.is_active = ${true} order by n.next_at limit ${limit}`,
   );
   return rows.map((row) => ({
     id: row.id,
@@ -74,7 +75,7 @@ export interface SilentAccount {
   readonly lastAt: Timestamp;
 }
 
-/** Accounts that ask for it, and of whose last genuine signal nobody was told yet that it was the last. */
+/** Accounts that ask for it, of users whose webhooks are answered, and of whose last genuine signal nobody was told yet that it was the last. */
 export async function watchedAccounts(db: Db): Promise<SilentAccount[]> {
   const rows = await db.all<{ id: AccountId; user_id: UserId; silence_after: number; last_at: Timestamp }>(
     sql`select * from (
@@ -88,7 +89,8 @@ export async function watchedAccounts(db: Db): Promise<SilentAccount[]> {
                 where m.trading_account_id = a.id and m.simulation = false
                   and (m.code is null or m.code <> 'webhook_replay_attack')
               union all select a.created_at) h) as last_at
-          from trading_accounts a where a.silence_after is not null and a.deleted_at is null) watched
+          from trading_accounts a join users u on u.id = a.user_id
+          where a.silence_after is not null and a.deleted_at is null and u.is_active = true) watched
         where silence_told_at is null or silence_told_at < last_at`,
   );
   return rows.map((row) => ({
