@@ -67,3 +67,23 @@ test('Nor for whoever takes too long; and what has ended twice has ended', async
   third.end();
   assert.deepEqual(heard, ['second', 'third']);
 });
+
+test('Of whoever hangs for ever one waits in vain, and those that come later do not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { heard, arrive } = webhook();
+  const [stuck, second, other] = [arrive('stuck'), arrive('second'), arrive('other')];
+  const waits = [second.turn('BTCUSDT'), other.turn('ETHUSDT')];
+  t.mock.timers.tick(MINUTE);
+  await Promise.all(waits);
+  const third = arrive('third');
+  const last = third.turn('BTCUSDT');
+  await aMoment();
+  assert.deepEqual(heard, ['second', 'other'], 'the second is heard now, and the third waits for that');
+  second.end();
+  await last;
+  assert.deepEqual(heard, ['second', 'other', 'third']);
+  // It comes to itself, and waits for nobody who was heard since.
+  third.end();
+  await stuck.turn('BTCUSDT');
+  assert.deepEqual(heard, ['second', 'other', 'third', 'stuck']);
+});
