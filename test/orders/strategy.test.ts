@@ -471,6 +471,34 @@ describe('A missed alert', () => {
     assert.ok(!(await actionsOf(world, trader)).includes('webhook_signal_gap'));
   });
 
+  test('an alert right behind a sync is heard after it: the account is not moved back to where the sync stood', async (t) => {
+    let isSlow = false;
+    const slowSync = (opened: Db): Db => ({
+      ...opened,
+      async commit(unit) {
+        const says = (what: string) => unit.some(({ parts }) => parts.join('').includes(what));
+        if (isSlow && says('update strategy_positions') && !says('insert into order_history')) {
+          isSlow = false;
+          await sleep(200);
+        }
+        return opened.commit(unit);
+      },
+    });
+    const world = await openWorld(t, { db: slowSync });
+    const trader = await world.makeTrader({}, { outOfSync: 'follow' });
+    const own = strategy(trader, world.clock.now());
+    await world.webhook(trader, own.trade(1));
+    own.next(1);
+    isSlow = true;
+    const [{ body: synced }, { body: order }] = await Promise.all([
+      world.webhook<SyncAnswer>(trader, own.sync()),
+      world.webhook(trader, { ...own.trade(2), prev_market_position: null, prev_market_position_size: null }),
+    ]);
+    assert.equal(isSlow, false);
+    assert.deepEqual([synced.order, synced.gap, order.status], [null, false, 'filled']);
+    assert.equal(await held(world, trader), 2);
+  });
+
   test('alerts of one second are heard in the order of their arrival, however long each takes to be let in', async (t) => {
     const world = await openWorld(t, { db: slowFirst() });
     const trader = await world.makeTrader();

@@ -185,10 +185,8 @@ async function checkAndPlace(
   const checked = check(door);
   if ('denial' in checked) return checked.denial;
   const { signal, simulation } = checked;
-  const isHeard = saysStance(signal);
-  if (isHeard) await inLine.turn(signal.symbol);
-  // Nobody waits for a report, which asks the broker.
-  if (!isHeard || signal.action === 'sync') inLine.end();
+  if (saysStance(signal)) await inLine.turn(signal.symbol);
+  else inLine.end();
 
   // Level 4
   const print = fingerprint(user.id, signal);
@@ -297,6 +295,7 @@ async function checkAndPlace(
     const ends = await reportSignal(deps, {
       ...{ userId: user.id, symbol: signal.symbol, simulation, context },
       ...{ group, members: checked.members, hearingOf, place, arrival, groupMoved },
+      onHeard: inLine.end,
     });
     const denial = denialOf(ends.map(({ became }) => became));
     if (denial && isOurFault(denial)) await attempt?.forget();

@@ -16,7 +16,7 @@ import type { Addressed } from './door.ts';
 import { type Ended, type MemberOutcome, refusedEntries } from './group-signal.ts';
 import type { Heard, Hearing } from './hear-word.ts';
 import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
-import { type Follows, reportStrategy, type Synced } from './sync.ts';
+import { type Follows, hearReport, reportStrategy, type Synced } from './sync.ts';
 
 /** An account that is asked, what it has heard, and, of a report, what it does to follow. */
 export interface Asked {
@@ -40,6 +40,8 @@ export interface Reporting {
   readonly simulation: boolean;
   readonly context: RequestContext;
   hearingOf(each: Addressed): readonly Hearing[];
+  /** Called once all have heard it, before any broker is asked. */
+  onHeard(): void;
   place(errand: Errand): Promise<Denial | Contested | readonly (Placed | Denial)[]>;
   /** Of the signal as it arrived. */
   arrival(ends: readonly Ended[]): readonly Statement[];
@@ -72,13 +74,23 @@ export async function reportSignal(
   reporting: Reporting,
 ): Promise<readonly (MemberOutcome & { readonly became: Synced | Denial })[]> {
   const { userId, group, members, simulation, context } = reporting;
-  const found = await Promise.all(
+  const heardBy = await Promise.all(
     members.map(async (each) => {
-      const { account } = each.to.target;
+      const { target } = each.to;
       const [hearing] = reporting.hearingOf(each);
       if (each.refused || !hearing)
-        return { accountId: account.id, report: each.refused?.denial ?? deny('webhook_payload_invalid') };
-      const report = await reportStrategy(deps, each.to.target, hearing);
+        return { target, by: each.refused?.denial ?? deny('webhook_payload_invalid') };
+      const heard = await hearReport(deps, target, hearing);
+      return { target, by: isDenial(heard) ? heard : { hearing, heard } };
+    }),
+  );
+  reporting.onHeard();
+  const found = await Promise.all(
+    heardBy.map(async ({ target, by }) => {
+      const { account } = target;
+      if (isDenial(by)) return { accountId: account.id, report: by };
+      const { hearing, heard } = by;
+      const report = await reportStrategy(deps, target, hearing, heard);
       if (isDenial(report) || !report.follows) return { accountId: account.id, report };
       const { factor, signal } = hearing;
       const held = report.synced.brokerPosition;

@@ -46,17 +46,26 @@ export interface Follows {
   readonly as: Mapping;
 }
 
+/** What it says is kept, also where it is refused; but a rehearsal needs no secret: what is refused of it is not kept. */
+export async function hearReport(
+  deps: PlaceOrderDeps,
+  target: Target,
+  hearing: Hearing,
+): Promise<Denial | Heard> {
+  const { simulation } = hearing;
+  const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
+  if (refusal && simulation) return refusal;
+  const heard = await keepHeard(deps.db, hearing);
+  return refusal ?? heard;
+}
+
 export async function reportStrategy(
   deps: PlaceOrderDeps,
   target: Target,
   hearing: Hearing,
+  { notes, stopped, print }: Heard,
 ): Promise<Denial | Report> {
   const { account, signal, simulation } = hearing;
-  const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
-  // A rehearsal needs no secret: what is refused of it is not kept.
-  if (refusal && simulation) return refusal;
-  const { notes, stopped, print } = await keepHeard(deps.db, hearing);
-  if (refusal) return refusal;
   const key = keyOf(account, signal.symbol, simulation);
   const isBusy = await watchBook(deps, hearing);
   // By the worker, as an order would read it: a continuous month is the month that it stands for.
