@@ -499,6 +499,31 @@ describe('A missed alert', () => {
     assert.equal(await held(world, trader), 2);
   });
 
+  test('what others overtake at other processes is heard again, an alert as a sync, however many they are', async (t) => {
+    let overtaking = 0;
+    const contested = (opened: Db): Db => ({
+      ...opened,
+      async commit(unit) {
+        if (overtaking > 0 && unit.some(({ guard }) => guard === 'strategy')) {
+          overtaking--;
+          return 'strategy';
+        }
+        return opened.commit(unit);
+      },
+    });
+    const world = await openWorld(t, { db: contested });
+    const trader = await world.makeTrader();
+    const own = strategy(trader, world.clock.now());
+    overtaking = 20;
+    const { status, body } = await world.webhook(trader, own.trade(1));
+    assert.deepEqual([status, body.status, overtaking], [200, 'filled', 0]);
+    own.next(1);
+    own.trade(2);
+    overtaking = 20;
+    const { body: synced } = await world.webhook<SyncAnswer>(trader, own.sync());
+    assert.deepEqual([synced.strategy_position, synced.broker_position, overtaking], [2, 1, 0]);
+  });
+
   test('alerts of one second are heard in the order of their arrival, however long each takes to be let in', async (t) => {
     const world = await openWorld(t, { db: slowFirst() });
     const trader = await world.makeTrader();

@@ -37,8 +37,8 @@ import type { Contested, Placed } from './place-order.ts';
 import { compareWith, driftNoted, gapNoted, heardAs, keyOf, OURSELVES } from './strategy.ts';
 
 /**
- * Of the signals that several processes, or several webhooks, hear of a strategy at one moment one is heard at each try. As many as a
- * user's rate limit lets through.
+ * Of the signals that several processes, or several webhooks, hear of a strategy at one moment one is heard at each try. More than the
+ * rate limit lets through in a minute, as it comes.
  */
 const MOST_TRIES = 100;
 
