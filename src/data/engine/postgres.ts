@@ -41,7 +41,7 @@ const LANES_ALONE = 3;
 const ATTEMPTS_ALONE = 4;
 /** Of the hot path: who is asking, an order by its id. Commits have connections of their own beside them. */
 const READ_CONNECTIONS = 4;
-/** One that takes long holds up those behind it on its connection. */
+/** On one connection, and answered together: one that takes long holds up so many others, and no more. */
 const MOST_TOGETHER = 8;
 /** Whatever lists do, they do it to each other. */
 const LIST_CONNECTIONS = 2;
@@ -124,12 +124,7 @@ export async function openPostgres({
   }
 
   /** What is asked at one moment goes out on few connections, and each of them is waited for once. */
-  const together = inOneTurn(async (asked: readonly Statement[]) => {
-    const parts = Array.from({ length: Math.ceil(asked.length / MOST_TOGETHER) }, (_, index) =>
-      asked.slice(index * MOST_TOGETHER, (index + 1) * MOST_TOGETHER),
-    );
-    return (await Promise.all(parts.map(rowsOfEach))).flat();
-  }, ALL_HEARD);
+  const together = inOneTurn(rowsOfEach, { moment: ALL_HEARD, most: MOST_TOGETHER });
 
   /** Each is answered, or fails, by itself. */
   function rowsOfEach(asked: readonly Statement[]): Promise<readonly PromiseSettledResult<object[]>[]> {

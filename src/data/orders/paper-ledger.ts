@@ -11,7 +11,7 @@ import { inOneTurn, momentOf } from '../engine/in-one-turn.ts';
 
 export function openPaperLedger(db: Db): PaperLedger {
   return {
-    read: inOneTurn((books) => readBooks(db, books), momentOf(db)),
+    read: inOneTurn((books) => readBooks(db, books), { moment: momentOf(db) }),
     async find(book, clientOrderId) {
       const row = await db.get<OrderRow>(
         sql`select * from paper_orders where book = ${book} and client_order_id = ${clientOrderId}`,

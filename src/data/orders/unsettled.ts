@@ -14,20 +14,21 @@ interface Whose {
 
 type Row = OrderRow & { connection_version: number; account_guards: string | null; revision: number };
 
-/** Of several accounts of a user, by one statement where they are asked for at one moment. */
+/** Of several accounts of a user, by one statement where they are asked for at one moment. Nobody waits for another user's, or fails with it. */
 export function openUnsettled(db: Db): (user: UserId, account: AccountId) => Promise<Unsettled> {
-  const read = inOneTurn(async (asked: readonly Whose[]) => {
-    const users = [...Map.groupBy(asked, ({ user }) => user)];
-    const known = await Promise.all(
-      users.map(async ([user, of]) => {
-        const accounts = [...new Set(of.map(({ account }) => account))];
-        return [user, await unsettledOrders(db, user, accounts)] as const;
-      }),
-    );
-    const byUser = new Map(known);
-    return asked.map(({ user, account }) => byUser.get(user)?.get(account) ?? NOTHING);
-  }, momentOf(db));
-  return (user, account) => read({ user, account });
+  const read = inOneTurn(
+    async (asked: readonly Whose[]) => {
+      const byUser = new Map(
+        [...Map.groupBy(asked, ({ user }) => user)].map(([user, of]) => {
+          const accounts = [...new Set(of.map(({ account }) => account))];
+          return [user, unsettledOrders(db, user, accounts)] as const;
+        }),
+      );
+      return asked.map(async ({ user, account }) => (await byUser.get(user))?.get(account) ?? NOTHING);
+    },
+    { moment: momentOf(db) },
+  );
+  return async (user, account) => read({ user, account });
 }
 
 const NOTHING: Unsettled = { orders: [], version: null, guards: null, revision: null };
