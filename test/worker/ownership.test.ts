@@ -83,6 +83,36 @@ describe('A host', () => {
     while ((await store.leaseHolder(leaseOf(user))) !== null) await nextTurn();
   });
 
+  test('that is asked for a user whose worker ends at that moment begins with it anew', async (t) => {
+    const store = sharedStore();
+    const asked = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    let claims = 0;
+    const slow: typeof store = {
+      ...store,
+      async acquireLease(...given) {
+        if (++claims === 2) {
+          asked.resolve();
+          await held.promise;
+        }
+        return store.acquireLease(...given);
+      },
+    };
+    const { host, workers } = openHost(t, slow);
+    const { pool } = openWays(t, store);
+    const user = newUser();
+    await pool.ensure(user);
+    const { address: replyTo, reply } = store.expectReply({ timeoutMs: 60_000 });
+    await store.push(STARTS_QUEUE, JSON.stringify({ user, replyTo }), 10_000);
+    await asked.promise;
+    workers[0]?.end();
+    while (host.users() > 0) await nextTurn();
+    held.resolve();
+    assert.equal(await reply, 'started');
+    assert.deepEqual([host.users(), workers.length], [1, 2]);
+    assert.ok(await pool.hostOf(user));
+  });
+
   test('is asked for a user once, however many processes want one while no host is there', async (t) => {
     const store = sharedStore();
     const user = newUser();

@@ -136,7 +136,9 @@ export function startHost(deps: HostDeps): Host {
   async function acquire(user: UserId, instead: Lease | null): Promise<void> {
     const here = hosted.get(user);
     // Whoever asks has not found that: a store that was promoted may have forgotten this lease, and not this host.
-    if (here) return keep(user, here);
+    if (here) await keep(user, here);
+    // Not where that worker has ended meanwhile: whoever asks waits for one.
+    if (hosted.has(user)) return;
     const lease = await leaseFor(user, instead);
     if (!lease) return;
     if (instead) counters.takenOver('user');
