@@ -366,6 +366,20 @@ describe('A host that does not reach the database', () => {
     await until(() => roster.hosts().filter(({ draining }) => !draining).length === 2);
   });
 
+  test('begins with those who were active last: something waits for them', async (t) => {
+    const store = sharedStore();
+    const reach = cutOff();
+    const first = openHost(t, store, { ...LEASE, name: 'one', reach });
+    const { pool } = openWays(t, store, LEASE);
+    const users = Array.from({ length: 25 }, newUser);
+    for (const user of users) await pool.ensure(user);
+    for (const worker of first.workers) worker.lastActiveAt = users.indexOf(worker.user);
+    const second = openHost(t, store, { ...LEASE, name: 'two' });
+    await until(() => second.host.users() === 25);
+    const moved = second.workers.map(({ user }) => users.indexOf(user));
+    assert.ok(Math.min(...moved.slice(0, 20)) === 5, `${moved}`);
+  });
+
   test('keeps them where nobody does', async (t) => {
     const store = sharedStore();
     const hosts = ['one', 'two'].map((name) => openHost(t, store, { ...LEASE, name, reach: cutOff() }));

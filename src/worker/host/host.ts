@@ -249,7 +249,8 @@ export function startHost(deps: HostDeps): Host {
     const movable = staying
       .map(([user, entry]) => ({ user, entry, ...entry.worker.state() }))
       .filter(({ busy, lastActiveAt }) => isCut || (!busy && clock.now() - lastActiveAt >= IDLE_MS))
-      .sort((a, b) => a.lastActiveAt - b.lastActiveAt);
+      // Where all are to go, those first for whom something is waiting.
+      .sort((a, b) => (isCut ? b.lastActiveAt - a.lastActiveAt : a.lastActiveAt - b.lastActiveAt));
     for (const { user, entry } of movable.slice(0, move.users))
       handOver(user, entry, move.to).catch((fault: unknown) =>
         log.warn({ fault, user_id: user }, 'a user was not handed over; the next request starts a worker'),
