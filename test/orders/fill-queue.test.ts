@@ -82,8 +82,11 @@ describe('A check whose verifier died', { concurrency: true }, () => {
 });
 
 describe('A check that could not be saved', { concurrency: true }, () => {
-  /** Of one user's order: the commits that `fails` names are not answered, whether they are made or not. */
-  async function verifier(t: TestContext, fails: (nth: number) => 'before' | 'after' | null) {
+  /**
+   * Of one user's order: the commits that `fails` names are not answered, whether they are made or not. Of those that it is said to be
+   * overtaken at, somebody has saved the order a moment before.
+   */
+  async function verifier(t: TestContext, fails: (nth: number) => 'before' | 'after' | 'overtaken' | null) {
     const { clock, broker, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
     let commits = 0;
@@ -92,6 +95,10 @@ describe('A check that could not be saved', { concurrency: true }, () => {
       async commit(unit) {
         const fault = fails(++commits);
         if (fault === 'before') throw new NotCommitted('no connection');
+        if (fault === 'overtaken')
+          await world.db.commit([
+            sql`update order_history set version = version + 1 where order_id = ${body.order_id}`,
+          ]);
         const outcome = await world.db.commit(unit);
         if (fault === 'after') throw new DatabaseUnavailable('no answer');
         return outcome;
@@ -123,19 +130,33 @@ describe('A check that could not be saved', { concurrency: true }, () => {
     ['after the look', 2, 'before'],
   ] as const)
     test(`${what}: it is free as soon as the database answers, and has used up no try`, async (t) => {
-      const { world, trader, id, verify, asked, check } = await verifier(t, (commit) =>
-        // And once more where it is given back.
-        commit === nth || commit === nth + 1 ? (commit === nth ? how : 'before') : null,
-      );
+      let isAway = true;
+      const { world, trader, id, verify, asked, check } = await verifier(t, (commit) => {
+        if (commit === nth) return how;
+        return commit > nth && isAway ? 'before' : null;
+      });
       await assert.rejects(verify(), DatabaseUnavailable);
       assert.deepEqual(await check(), { state: 'running', attempts: 1 });
       assert.equal(await verify(), 0);
+      isAway = false;
       await world.eventually(check, (found) => found?.state === 'scheduled');
       assert.deepEqual(await check(), { state: 'scheduled', attempts: 0 });
       assert.equal(await verify(), 1);
       assert.equal(asked.length, nth);
       assert.equal((await world.order(trader, id)).status, 'cancelled');
     });
+
+  test('because somebody saved the order at that moment: it is free at once, and has used up no try', async (t) => {
+    const { world, trader, id, verify, asked, check } = await verifier(t, (commit) =>
+      commit === 2 ? 'overtaken' : null,
+    );
+    assert.equal(await verify(), 1);
+    await world.eventually(check, (found) => found?.state === 'scheduled');
+    assert.deepEqual(await check(), { state: 'scheduled', attempts: 0 });
+    assert.equal(await verify(), 1);
+    assert.equal(asked.length, 2);
+    assert.equal((await world.order(trader, id)).status, 'cancelled');
+  });
 });
 
 const checkOf = (world: World, order: string) =>
