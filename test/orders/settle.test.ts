@@ -4,11 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Overview } from '../../src/app/orders/read-overview.ts';
 import { sql } from '../../src/data/engine/db.ts';
+import { oldOrders } from '../../src/data/engine/pruning.ts';
+import { earliestId, type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { logbook, type Problem, type Trader, type World } from '../world.ts';
 import { FIRST_POLL, restingBroker } from './fill-desk.ts';
 
 const TEN_MINUTES = 600_000;
+const DAY = 86_400_000;
 const FILLED = { outcome: 'filled', price: 60_000.5, quantity: 1 } as const;
 
 const settle = (world: World, trader: Trader, id: string, body: object) =>
@@ -104,6 +107,25 @@ describe('A dead letter that its owner settles', () => {
     const again = await settle(world, trader, id, FILLED);
     assert.deepEqual([again.status, again.body.code], [409, 'not_settleable']);
     assert.equal((await world.order(trader, id)).status, 'cancelled');
+  });
+
+  test('long after it was sent is kept from then on for as long as any order', async (t) => {
+    const { clock, world, trader, id } = await givenUp(t);
+    const sent = timestamp(clock.now() - 40 * DAY);
+    await world.db.commit([
+      sql`update order_history set submitted_at = ${sent} where order_id = ${id}`,
+      sql`update fill_checks set next_at = ${sent} where order_id = ${id}`,
+    ]);
+    assert.equal((await settle(world, trader, id, { outcome: 'not_filled' })).status, 200);
+    const endedBefore = async (now: number) => {
+      const ids = {
+        after: earliestId(0) as OrderId,
+        beforeId: 'ffffffff-ffff-7fff-bfff-ffffffffffff' as OrderId,
+      };
+      return (await oldOrders(world.db, { ...ids, before: timestamp(now - 30 * DAY), limit: 10 })).rows;
+    };
+    assert.equal(await endedBefore(clock.now()), 0);
+    assert.equal(await endedBefore(clock.now() + 31 * DAY), 1);
   });
 
   test('is refused what cannot be, and is left as it was', async (t) => {

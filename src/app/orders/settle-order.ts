@@ -7,7 +7,7 @@ import { findOrder, saveOrder } from '../../data/orders/orders.ts';
 import { knownOf } from '../../data/orders/protections.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { isUuid, type OrderId } from '../../domain/ids.ts';
+import { isUuid, type OrderId, timestamp } from '../../domain/ids.ts';
 import { type Order, openLeg } from '../../domain/orders/order.ts';
 import type { OrderRecord } from '../../domain/orders/result.ts';
 import { isSettleable, type Settlement, settle } from '../../domain/orders/settle.ts';
@@ -49,7 +49,7 @@ export async function settleOrder(
       ...saveOrder(after),
       ...knownOf(after),
       // A leg of it that is still open is followed on.
-      ...(openLeg(after) ? [] : [endCheck(order.id)]),
+      ...(openLeg(after) ? [] : [endCheck(order.id, timestamp(deps.clock.now()))]),
       audit(owner.context, about(after, settlement), deps.clock.now()),
     ]);
     if (lost !== null && tries < MOST_TRIES) continue;

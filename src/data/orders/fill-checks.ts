@@ -149,13 +149,13 @@ function afterLooking(verdict: Verdict, seldomAt: Timestamp | null): Statement {
 }
 
 /** Its owner has said what became of it. A look that is under way meanwhile concludes nothing: the check is no longer its own. */
-export const endCheck = (order: OrderId): Statement =>
-  sql`update fill_checks set state = 'done', visible_at = null, last_error = null
+export const endCheck = (order: OrderId, now: Timestamp): Statement =>
+  sql`update fill_checks set state = 'done', next_at = ${now}, visible_at = null, last_error = null
       where order_id = ${order} and state <> 'done'`;
 
 /** Nobody looks at what was given up: so whoever has seen its end ends this too. */
-export const endGivenUp = (order: OrderId): Statement =>
-  sql`update fill_checks set state = 'done', last_error = null where order_id = ${order} and state = 'dead_letter'`;
+export const endGivenUp = (order: OrderId, now: Timestamp): Statement =>
+  sql`update fill_checks set state = 'done', next_at = ${now}, last_error = null where order_id = ${order} and state = 'dead_letter'`;
 
 /** Frees the checks of verifiers that died; one that has used up its tries that way is a dead letter. */
 export function freeLostChecks(now: Timestamp, retries: number): Statement[] {

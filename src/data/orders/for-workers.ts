@@ -106,7 +106,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     ...(settled && openLeg(order)
       ? [scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs))]
       : []),
-    ...(isSeen && !openLeg(order) ? [endGivenUp(order.id)] : []),
+    ...(isSeen && !openLeg(order) ? [endGivenUp(order.id, timestamp(clock.now()))] : []),
   ];
 
   async function saved(order: Order): Promise<Order> {
