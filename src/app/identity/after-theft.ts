@@ -206,8 +206,8 @@ async function entriesOf(
     exposedSince,
   }: Secured & { readonly actions: readonly string[]; readonly before: string },
 ): Promise<StoredEntry[]> {
-  const found = await listAuditEntries(db.lists, user, { actions, after: before, limit: MOST });
-  return found.filter(({ created_at }) => created_at >= exposedSince && created_at <= at);
+  const found = await listAuditEntries(db.lists, user, { actions, until: at, after: before, limit: MOST });
+  return found.filter(({ created_at }) => created_at >= exposedSince);
 }
 
 const shownPlace = ({ created_at, ip_address, user_agent }: StoredEntry) => ({

@@ -40,12 +40,15 @@ export async function listAuditEntries(
   {
     actions,
     order = null,
+    until = null,
     after,
     limit,
   }: {
     actions: readonly string[] | null;
     /** Only what is about it. */
     order?: OrderId | null;
+    /** Only what was done by then. Whatever is newer is passed over one by one: `after` is to be near. */
+    until?: Timestamp | null;
     after: string | null;
     limit: number;
   },
@@ -54,6 +57,7 @@ export async function listAuditEntries(
     const conditions = [sql`where user_id = ${user}`];
     if (after !== null) conditions.push(sql`id < ${Number(after)}`);
     if (action !== null) conditions.push(sql`action = ${action}`);
+    if (until !== null) conditions.push(sql`created_at <= ${until}`);
     // In the words of the index, which would not be taken otherwise.
     if (order !== null) conditions.push(sql`resource_type = 'order' and resource_id = ${order}`);
     return join(
