@@ -12,6 +12,7 @@ import {
   totpCode,
 } from '../../src/domain/identity/totp.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
+import type { Mail } from '../../src/mail/mailer.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { countingHasher, type LoggedIn, type ShownUser, setCookies, type Visitor } from '../http/visitor.ts';
@@ -300,6 +301,32 @@ describe('the second factor', () => {
     const right = await secondStep(world.visitor(), body.login_token, code());
     assert.deepEqual([right.status, right.body.code], [429, 'login_locked']);
     assert.ok(right.headers['retry-after']);
+  });
+
+  test('one new password after the other by mail buys a device no more tries at the code', async (t) => {
+    const mails: Mail[] = [];
+    const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+    const { world, email, wrongCode } = await openWithTotp(t, { mailer });
+    /** Logs in with the new password where it was set, and guesses until nothing is checked any more. */
+    const guesses = async (password: string) => {
+      const before = mails.length;
+      await world.request({ method: 'POST', url: '/auth/forgot-password', body: { email } });
+      await world.eventually(
+        async () => mails.length,
+        (count) => count > before,
+      );
+      const thief = world.visitor();
+      const token = /token=([\w-]+)/.exec(mails.at(-1)?.text ?? '')?.[1];
+      const set = await thief.call('POST', '/auth/reset-password', { token, password });
+      assert.equal(set.status, 204);
+      const { body } = await thief.call<CodeAsked>('POST', '/auth/login', { email, password });
+      for (let tries = 0; ; tries++)
+        if (!body.login_token || (await secondStep(thief, body.login_token, wrongCode())).status === 429)
+          return tries;
+    };
+    // The password was one of ten.
+    assert.equal(await guesses('correct horse battery 1'), 9);
+    assert.equal(await guesses('correct horse battery 2'), 0);
   });
 
   test('the login token is nothing but that: it expires, opens nothing and dies with the password', async (t) => {

@@ -12,6 +12,7 @@ import {
   userOfPasswordReset,
 } from '../../data/accounts/credentials.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
+import { findSecondFactor } from '../../data/identity/second-factors.ts';
 import type { Tried } from '../../data/identity/tries.ts';
 import { currentTermsVersion, findUserByEmail, insertUser, type User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
@@ -279,7 +280,7 @@ export interface ResetPasswordDeps {
 export async function resetPassword(
   deps: ResetPasswordDeps,
   { token, password, context }: { token: string; password: string; context: RequestContext },
-): Promise<Denial | { readonly deviceToken: string | null }> {
+): Promise<Denial | { readonly deviceToken: string }> {
   const { db, clock, hasher, turns } = deps;
   const tokenHash = hashToken(token);
   const user = await userOfPasswordReset(db, tokenHash, timestamp(clock.now()));
@@ -300,6 +301,9 @@ export async function resetPassword(
   const weak = weakness(password, user.email);
   if (weak) return refuse(weak);
 
+  // Where a code is asked for, too, it is one device for all: else whoever can read the mails would have ten more tries at the code
+  // with each password that they set.
+  const device = (await findSecondFactor(db, user.id))?.confirmed ? user.id : null;
   const passwordHash = await turns.take(user.id, () => hasher.hash(password));
   if (typeof passwordHash !== 'string') return refuse(passwordHash);
   const now = clock.now();
@@ -309,8 +313,9 @@ export async function resetPassword(
   ]);
   if (lost !== null) return refuse(deny('reset_token_invalid'));
   deps.changes.ofAccess(user.id);
-  const owner = await credentialsOf(db, user.id);
-  return { deviceToken: owner && deviceToken(deps, owner, null) };
+  // Of what was just set, and of nothing that came since.
+  const owner = { user, passwordHash, securedAt: timestamp(now) };
+  return { deviceToken: deviceToken(deps, owner, device) };
 }
 
 /** Everything else that opens a door ends with it: whoever knew the old one may have made it. */

@@ -61,7 +61,7 @@ export interface AuthRoutes {
     token: string;
     password: string;
     context: RequestContext;
-  }): Promise<Denial | { readonly deviceToken: string | null }>;
+  }): Promise<Denial | { readonly deviceToken: string }>;
   changePassword: PasswordRoutes['change'];
   readOwnSession(user: User, session: Session): Promise<object>;
   readSessions(current: Session, page: PageRequest): Promise<object>;
@@ -295,7 +295,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
       const { token, password } = request.body;
       const outcome = await deps.resetPassword({ token, password, context: contextOf(request) });
       if (isDenial(outcome)) return sendDenial(request, reply, outcome);
-      if (outcome.deviceToken !== null) setDeviceCookie(reply, outcome.deviceToken);
+      setDeviceCookie(reply, outcome.deviceToken);
       return reply.code(204).send();
     },
   );
