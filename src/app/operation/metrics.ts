@@ -98,7 +98,13 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
         .map(({ what, row_count }) => ({ labels: { what }, value: row_count })),
     },
     ...(round
-      ? [gauge('retention_age_seconds', 'Time since the last pruning.', secondsSince(round.last_at))]
+      ? [
+          gauge(
+            'retention_age_seconds',
+            'Time since the last whole round of pruning.',
+            secondsSince(round.last_at),
+          ),
+        ]
       : []),
   ];
 }

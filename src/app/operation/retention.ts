@@ -12,6 +12,7 @@ import {
   expiredResets,
   expiredTokens,
   notePruned,
+  notePruningBegun,
   oldAlerts,
   oldDayCounts,
   oldDayEquity,
@@ -104,8 +105,9 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<v
       log.error({ fault, what }, 'what is old could not be pruned; it will be tried again');
     }
   }
-  // Else nobody would be alarmed by what fails in every round.
-  if (isWhole) await db.commit([notePruned('rounds', 1, timestamp(clock.now()))]);
+  // What fails in every round is to alarm somebody; from the first round on.
+  const now = timestamp(clock.now());
+  await db.commit([isWhole ? notePruned('rounds', 1, now) : notePruningBegun('rounds', now)]);
 }
 
 function kindsOf(deps: RetentionDeps): Record<string, Next> {

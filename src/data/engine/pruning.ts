@@ -339,6 +339,10 @@ export const notePruned = (what: string, rows: number, now: Timestamp): Statemen
   sql`insert into pruned (what, row_count, last_at) values (${what}, ${rows}, ${now})
       on conflict (what) do update set row_count = pruned.row_count + excluded.row_count, last_at = excluded.last_at`;
 
+/** Since when nothing was done of it, where nothing ever was. */
+export const notePruningBegun = (what: string, now: Timestamp): Statement =>
+  sql`insert into pruned (what, row_count, last_at) values (${what}, 0, ${now}) on conflict (what) do nothing`;
+
 export function readPruned(db: Reads): Promise<{ what: string; row_count: number; last_at: Timestamp }[]> {
   return db.all(sql`select what, row_count, last_at from pruned order by what`);
 }
