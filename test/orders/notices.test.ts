@@ -108,6 +108,9 @@ test('who is deactivated is told of nothing: the webhooks are silent because nob
     sql`update notices set next_at = created_at, attempts = 0`,
   ]);
   assert.equal(await tellNotices(deps), 0);
+  await world.db.commit([sql`update users set is_active = ${true} where id = ${there.user.id}`]);
+  assert.equal(await tellNotices(deps), 0, 'nor of what is old when somebody is activated again');
+  assert.equal(mails.length, 1);
 });
 
 test('silence is told once, and again only after a genuine signal; a stranger is none', async (t) => {

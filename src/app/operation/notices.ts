@@ -31,7 +31,11 @@ const FIRST_PAUSE_MS = 30_000;
 
 export async function tellNotices(deps: NoticeDeps): Promise<number> {
   const now = deps.clock.now();
-  const due = await dueNotices(deps.db, timestamp(now), AT_ONCE);
+  const found = await dueNotices(deps.db, timestamp(now), AT_ONCE);
+  // Who was deactivated could do nothing about it, and may not have that address any more; and on the day of an activation it is old.
+  const untold = found.filter(({ isActive }) => !isActive);
+  if (untold.length > 0) await deps.db.commit(untold.map(endNotice));
+  const due = found.filter(({ isActive }) => isActive);
   // An alert that a group never got is missing at each of its members, in one moment: that is one mail.
   const together = Map.groupBy(due, ({ id, kind, userId, createdAt, attempts }) =>
     kind === 'gap' ? `${userId} ${createdAt} ${attempts}` : id,

@@ -20,6 +20,8 @@ export const insertNotice = (notice: Omit<Notice, 'attempts'>): Statement =>
         ${notice.createdAt}, 0, ${notice.createdAt})`;
 
 export interface DueNotice extends Notice {
+  /** Whether its user is active. */
+  readonly isActive: boolean;
   readonly email: string;
   readonly accountName: string;
 }
@@ -32,16 +34,16 @@ interface NoticeRow {
   detail: string;
   created_at: Timestamp;
   attempts: number;
+  is_active: number | boolean;
   email: string;
   name: string;
 }
 
-/** A user who was deactivated could do nothing about it, and may not have that address any more. */
 export async function dueNotices(db: Db, now: Timestamp, limit: number): Promise<DueNotice[]> {
   const rows = await db.all<NoticeRow>(
-    sql`select n.*, u.email, a.name from notices n join users u on u.id = n.user_id
+    sql`select n.*, u.email, u.is_active, a.name from notices n join users u on u.id = n.user_id
           join trading_accounts a on a.id = n.trading_account_id
-        where n.next_at is not null and n.next_at <= ${now} and u.is_active = ${true} order by n.next_at limit ${limit}`,
+        where n.next_at is not null and n.next_at <= ${now} order by n.next_at limit ${limit}`,
   );
   return rows.map((row) => ({
     id: row.id,
@@ -51,6 +53,7 @@ export async function dueNotices(db: Db, now: Timestamp, limit: number): Promise
     detail: row.detail,
     createdAt: row.created_at,
     attempts: row.attempts,
+    isActive: Boolean(row.is_active),
     email: row.email,
     accountName: row.name,
   }));
