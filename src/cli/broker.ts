@@ -189,15 +189,17 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
         if (!(await isMeant(desk, given, proposal))) return false;
         held = await holdAccount(operator, account, proposal.instrument.symbol);
         journal = room.begin({ trial, symbol, isHeld: held !== null, ...held });
+        // Before anything is sent: the next one resumes it, should this one be killed.
+        if (held !== null) journal.keep([]);
         return true;
       },
     });
     progress.end();
     room.recorder.write({ end: { ended: outcome.ended } });
     const isFlat = outcome.home?.isFlat ?? true;
-    if (isFlat) room.end();
     const isOver = isFlat && outcome.ended !== 'surprised';
     const isResumed = held !== null && isOver && (await releaseAccount(operator, account, held));
+    if (isFlat) room.end();
     const staysHalted = held === null || isResumed ? null : isOver ? 'changed' : 'not over';
     const standing = { staysHalted, file: room.file, isLive } as const;
     if (options.json) output.json({ ...outcome, file: room.file, halted: staysHalted !== null });
@@ -208,7 +210,10 @@ async function inRoom(desk: Desk, given: InRoom): Promise<ExitCode> {
     // Of the broker, before anything could be asked.
     room.recorder.write({ end: { ended: 'unopened' } });
     output.complain(`${(fault as Error).message}`);
-    if (held !== null) output.complain('The account was halted for it, and stays so: resume it on its page.');
+    if (held !== null)
+      output.complain(
+        'The account was halted for it, and stays so. Run the same command again, which resumes it.',
+      );
     return 1;
   } finally {
     leave();
@@ -230,8 +235,8 @@ async function finish(
   const home = await finishTrial({ ...deps, journal }, { symbol, sent, idOf: room.idOf(`${trial} again`) });
   room.recorder.write({ end: { ended: 'finished' } });
   if (home.isFlat) {
-    room.end();
     const isResumed = unfinished.isHeld && (await releaseAccount(operator, account, unfinished));
+    room.end();
     const standing = !unfinished.isHeld
       ? ''
       : isResumed

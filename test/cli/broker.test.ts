@@ -123,6 +123,34 @@ describe('a trial on paper', () => {
     assert.equal(await halted(), false);
   });
 
+  test('one whose account could not be resumed at its end is ended by the next', async (t) => {
+    const { world, folder, halted } = await desk(t);
+    const run = (text: string) => world.db.commit([{ parts: [text], values: [] }]);
+    await run(
+      `create trigger stays before update on trading_accounts when old.halted = 1 and new.halted = 0
+       begin select raise(abort, 'the disk is full'); end`,
+    );
+    const broken = await terminal(world.config)(...TRY, '--yes');
+    await run('drop trigger stays');
+    assert.equal(broken.code, 1, broken.out);
+    assert.match(broken.err, /The account was halted for it, and stays so/);
+    assert.equal(await halted(), true);
+    const next = await terminal(world.config)(...TRY, '--yes');
+    assert.equal(next.code, 0, next.err + next.out);
+    assert.match(next.out, /The account is resumed\. Run the command again/);
+    assert.equal(await halted(), false);
+    assert.equal(existsSync(join(folder, 'open.json')), false);
+  });
+
+  test('what its owner has resumed meanwhile is not said to be halted', async (t) => {
+    const { world, trader, halted } = await desk(t);
+    const held = await holdAccount({ ...world, context: CONTEXT }, trader.account, 'ETHUSDT');
+    assert.ok(held);
+    await world.db.commit([changeAccount(trader.account.id, { haltedAt: null })]);
+    assert.equal(await releaseAccount({ ...world, context: CONTEXT }, trader.account, held), true);
+    assert.equal(await halted(), false);
+  });
+
   test('an interrupted one resumes nothing that was changed since, and says so', async (t) => {
     const { world, trader, folder, halted } = await desk(t);
     const held = await holdAccount({ ...world, context: CONTEXT }, trader.account, 'ETHUSDT');

@@ -56,7 +56,7 @@ async function hold(deps: HoldDeps, account: Account, symbol: string): Promise<H
   return isOurs ? { revision: account.revision + 1 } : null;
 }
 
-/** false: it stays halted, because somebody changed it meanwhile, and may have halted it, too. */
+/** false: it is still halted, because somebody changed it meanwhile, and may have halted it, too. */
 export async function releaseAccount(
   deps: HoldDeps,
   account: Pick<Account, 'id' | 'userId'>,
@@ -66,7 +66,7 @@ export async function releaseAccount(
     ...(revision === undefined ? [] : [accountStands({ id: account.id, revision, halted: true })]),
     ...changed(deps, account, 'account_resumed', null),
   ]);
-  return lost === null;
+  return lost === null || (await findAccount(deps.db, account.id))?.halted !== true;
 }
 
 const changed = (
