@@ -80,6 +80,22 @@ test('an entry whose price the market passes while the one before it is taken ba
   assert.equal(broker.ledger.length, 1);
 });
 
+test('the entry of a reversal whose price the market passes while the position is closed is not sent', async (t) => {
+  const { broker, world, trader } = await scriptedDesk(t);
+  broker.give(trader.account.id, -2);
+  broker.fills = 'at once';
+  const market = { bid: decimal(100), ask: decimal(100) };
+  broker.script('quote', async () => market);
+  broker.script('place', async (goodAnswer) => {
+    Object.assign(market, { bid: decimal(120), ask: decimal(120) });
+    return goodAnswer();
+  });
+  const { body } = await world.send(trader, { quantity: 3, stop_price: 110 });
+  assert.deepEqual([body.status, body.error?.code], ['failed', 'invalid_price'], JSON.stringify(body));
+  assert.match(body.error?.message ?? '', /was closed; the entry was not sent/);
+  assert.deepEqual(broker.trades(), ['buy 2']);
+});
+
 test('an exit closes what an entry opens that is in no list for a moment, as its price is reached', async (t) => {
   const { clock, broker, world, trader, rests } = await scriptedDesk(t);
   const id = await rests({ quantity: 2, limit_price: undefined, stop_price: 110 });

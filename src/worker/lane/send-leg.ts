@@ -24,7 +24,7 @@ import {
   wasSent,
   withLeg,
 } from '../../domain/orders/order.ts';
-import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/outcome.ts';
+import { heldBack, lost, rateLimited, recordOutcome, stopped } from '../../domain/orders/outcome.ts';
 import { isWorthWaiting } from '../../domain/orders/patience.ts';
 import { mayRest } from '../../domain/orders/priced.ts';
 import type { Opposed } from '../../domain/orders/step.ts';
@@ -32,6 +32,7 @@ import { brokerOrder } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { AboutToSend, Guarding, Recording } from '../orders.ts';
 import type { Instruments } from './instruments.ts';
+import { passedMeanwhile } from './priced-entry.ts';
 import type { Protecting } from './protecting.ts';
 import type { Trades } from './trades.ts';
 import { pauseSince } from './watches.ts';
@@ -115,8 +116,13 @@ export async function sendLeg(
   instruments: Instruments,
   { order: planned, leg: key, again, revision, refusals, makeWay, now }: ToSend,
 ): Promise<Sent> {
-  const pause = pauseSince(now);
   const instrument = instruments.get(legNamed(planned, key).instrument);
+  const goesOn = (to: Order): Sent => ({ order: to, revision, refusals });
+  if (planned.priced && legNamed(planned, key).leg === 'entry' && wasSent(planned) && !again) {
+    const passedBy = await passedMeanwhile(line, instrument, planned);
+    if (passedBy) return goesOn(stopped(planned, 'failed', passedBy));
+  }
+  const pause = pauseSince(now);
   const sending = {
     status: 'sending',
     sentAt: timestamp(now()),
@@ -126,7 +132,6 @@ export async function sendLeg(
     ...withLeg(passed(planned, 'sent', now()), key, sending),
     credentialsVersion: line.credentialsVersion,
   };
-  const goesOn = (to: Order): Sent => ({ order: to, revision, refusals });
   const countSent = (sinceMs: number) => {
     if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(planned), sinceMs);
   };
