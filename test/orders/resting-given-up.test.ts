@@ -11,6 +11,9 @@ import { scriptedDesk } from './resting-desk.ts';
 const DAY = 24 * 3_600_000;
 const TURN_MS = 10_000;
 
+const isOf = (asked: unknown, id: string | undefined): boolean =>
+  (asked as { readonly clientOrderId?: string } | null)?.clientOrderId === id;
+
 /** A broker where an entry rests that it has not shown for so long that the entry is a dead letter. */
 async function givenUp(t: test.TestContext) {
   const { clock, broker, world, trader, rests, givesUp } = await scriptedDesk(t);
@@ -65,6 +68,33 @@ describe('an entry that rests and was given up', () => {
     broker.forgetScripts();
     clock.advance(3_000);
     await endsWith('cancelled_on_request');
+  });
+
+  test('counts for nothing beside another one that is to rest there', async (t) => {
+    const { world, trader } = await givenUp(t);
+    const url = `/trading/accounts/${trader.account.id}`;
+    const patched = await world.as(trader, 'PATCH', url, { guards: { max_position: 3 } });
+    assert.equal(patched.status, 200, JSON.stringify(patched.body));
+    const { body } = await world.send(trader, { id: 'B', limit_price: 91, quantity: 2 });
+    assert.equal(body.status, 'placed', JSON.stringify(body));
+  });
+
+  test('is waited for by one exit, and not by the next one right behind it', async (t) => {
+    const { broker, world, trader } = await givenUp(t);
+    const [entry] = broker.ledger;
+    broker.fills = 'at once';
+    const looksOfAnExit = async (given: number) => {
+      broker.give(trader.account.id, given);
+      const looks = broker.calls.length;
+      const { body } = await world.send(trader, { action: 'close', quantity: undefined });
+      assert.equal(body.status, 'filled', JSON.stringify(body));
+      return broker.calls
+        .slice(looks)
+        .filter(({ call, asked }) => call === 'find' && isOf(asked, entry?.clientOrderId)).length;
+    };
+    assert.ok((await looksOfAnExit(3)) > 5);
+    assert.ok((await looksOfAnExit(6)) <= 2);
+    assert.deepEqual(broker.trades(), ['buy 2', 'sell 3', 'sell 3']);
   });
 
   test('stays a dead letter, and is looked at seldom, while the broker does not know it', async (t) => {

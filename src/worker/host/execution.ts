@@ -74,6 +74,7 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
         throw new RefusedBefore('the account’s credentials are not verified any more');
       return saved;
     },
+    foundGone: new Map(),
     endEntry: (order, why) => orders.endEntry(order, why),
     async saveSeen(order) {
       const isProtected = protecting.has(order.accountId);

@@ -14,7 +14,7 @@ const AGAIN_MS = 1_000;
 
 type Cancelling = Pick<
   Execution,
-  'connections' | 'clock' | 'wait' | 'endEntry' | 'saveSeen' | 'save' | 'rules'
+  'connections' | 'clock' | 'wait' | 'endEntry' | 'saveSeen' | 'save' | 'rules' | 'foundGone'
 >;
 
 export async function cancelEntries(

@@ -355,12 +355,12 @@ export async function executeOrder(
     }
 
     async function lookAt(withinMs: number, onUnanswered = () => {}) {
-      const { rules } = deps;
+      const of = { order: current, opposed, line, rules: deps.rules };
       const onFault = (fault: unknown) => {
         onUnanswered();
         return orReconnect(fault, withinMs);
       };
-      const looking = { line, now: now(), withinMs, rules, onFault, onSeen: (leg: Leg) => trades.seen(leg) };
+      const looking = { ...of, now: now(), withinMs, onFault, onSeen: (leg: Leg) => trades.seen(leg) };
       const found = await Promise.all(
         open.map((other) => (tradable().has(other.instrument) ? lookElsewhere(looking, other) : [other])),
       );

@@ -15,7 +15,7 @@ import type { Sending } from './send-leg.ts';
 import type { TakingBack } from './take-back.ts';
 import type { Trades } from './trades.ts';
 
-export interface Execution extends Sending, Pick<TakingBack, 'endEntry'> {
+export interface Execution extends Sending, Pick<TakingBack, 'endEntry' | 'foundGone'> {
   readonly connections: Connections;
   /** An order that others may write too by now: where one has, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;

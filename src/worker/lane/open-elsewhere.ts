@@ -1,7 +1,8 @@
 // Legs of an account's other orders that are open as far as we know, and what a look at them tells.
 
 import { isOpenLeg, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
-import { isForgotten, type OtherLeg } from '../../domain/orders/other-legs.ts';
+import { inTheWayOf, isForgotten, type OtherLeg } from '../../domain/orders/other-legs.ts';
+import type { Facts } from '../../domain/orders/step.ts';
 import { isGone, isOfAnotherLogin, queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import { type TakingBack, takeBack } from './take-back.ts';
@@ -67,6 +68,9 @@ export function refreshed(
 }
 
 interface LookDeps {
+  /** Whoever looks, and what its broker has refused it. */
+  readonly order: Order;
+  readonly opposed: Facts['opposed'];
   readonly line: Line;
   readonly now: number;
   readonly withinMs: number;
@@ -77,19 +81,20 @@ interface LookDeps {
 }
 
 /**
- * None: it is gone. Of an entry that waits for its price one look does not say so: as the price is reached it may be in no list for a
- * moment, and whoever cannot stay beside it takes it back.
+ * None: it is gone. Of an entry that waits for its price one look does not say so to whoever cannot stay beside it: as the price is
+ * reached it may be in no list for a moment, and it is looked for longer as it is taken back. Nobody else would: to those it is gone.
  */
 export async function lookElsewhere(
-  { line, now, withinMs, rules, onFault, onSeen }: LookDeps,
+  { order, opposed, line, now, withinMs, rules, onFault, onSeen }: LookDeps,
   other: OpenElsewhere,
 ): Promise<OpenElsewhere[]> {
   // Nothing was heard of it for long, and every look costs the broker's patience: it is a person's to settle.
   if (isForgotten(other.leg, now)) return [other];
   const query = queryOf(other.leg, { ...other.order, symbol: other.instrument });
   const state = await line.find(query, withinMs).catch((fault) => onFault(fault) ?? undefined);
+  const isKnown = other.leg.ackedAt !== null && !isOfAnotherLogin(other.order, line);
   const mayBeMoving =
-    other.order.priced !== undefined && other.leg.ackedAt !== null && !isOfAnotherLogin(other.order, line);
+    isKnown && other.order.priced !== undefined && inTheWayOf(order, [other], opposed).length > 0;
   if (state === null && !mayBeMoving && isGone(other.order, other.leg, line, now, rules)) return [];
   if (!state) return [other];
   const { status, fillPrice, fillQuantity } = state;

@@ -2,6 +2,7 @@
 // looked at until it has ended or the time is over. A fill that came before wins, and is kept.
 
 import { BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
+import type { ClientOrderId } from '../../domain/ids.ts';
 import { type BrokerOrderState, recordState } from '../../domain/orders/fill.ts';
 import { isUnderWay, keyOf, type Leg, type Order, type OrderError } from '../../domain/orders/order.ts';
 import { isForgotten } from '../../domain/orders/other-legs.ts';
@@ -17,6 +18,8 @@ export interface TakingBack {
   /** As its worker saves what it saw: where somebody else has written, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;
   readonly rules: { readonly giveUpMs: number };
+  /** What was looked for long enough to be believed gone, and when: whoever comes right after does not look for as long. */
+  readonly foundGone?: Map<ClientOrderId, number>;
 }
 
 /** How an order stands after it was to be taken back. */
@@ -40,6 +43,8 @@ const LONGEST_PAUSE_MS = 500;
 const AGAIN_MS = 1_000;
 /** What moves from one list of an exchange into another, as its price is reached, is in neither for a moment. */
 const UNSHOWN_MS = 2_000;
+/** So long one that was gone is believed to be, unless it is seen. */
+const STAYS_GONE_MS = 60_000;
 /** A cancel that hangs may have arrived: what became of the entry is looked at in the time that is left. */
 const CANCEL_WITHIN_MS = 2_000;
 
@@ -75,13 +80,22 @@ async function takeOne(deps: TakingBack, line: Asks, rested: Order, why: OrderEr
       unshownAt ??= passedMs();
       // What was never acknowledged may never have been in any.
       const isBelieved =
-        leg.ackedAt === null || isOfAnotherLogin(order, line) || passedMs() - unshownAt >= UNSHOWN_MS;
+        leg.ackedAt === null ||
+        isOfAnotherLogin(order, line) ||
+        wasGone(deps, leg, now) ||
+        passedMs() - unshownAt >= UNSHOWN_MS;
       const isElsewhere = isBelieved && isGone(order, leg, line, now, deps.rules);
       if (isOutOfReach(order, leg, line, now))
         return { order, isOver: false, isOutOfReach: true, isElsewhere };
-      if (isElsewhere) return { order, isOver: true, isElsewhere };
+      if (isElsewhere) {
+        noteGone(deps, leg, now);
+        return { order, isOver: true, isElsewhere };
+      }
     }
-    if (state) unshownAt = null;
+    if (state) {
+      unshownAt = null;
+      deps.foundGone?.delete(leg.clientOrderId);
+    }
     if (state && ref === null && state.brokerRef !== null) {
       ref = state.brokerRef;
       continue;
@@ -103,6 +117,19 @@ const cancelling = (order: Order, leg: Leg, brokerRef: string) => {
 const isOutOfReach = (order: Order, leg: Leg, line: Asks, now: number): boolean =>
   isOfAnotherLogin(order, line) ||
   (leg.ackedAt === null && isForgotten(leg, now) && whyDoubt(order, leg, line, now) !== null);
+
+const wasGone = ({ foundGone }: TakingBack, { clientOrderId }: Leg, now: number): boolean =>
+  isFresh(foundGone?.get(clientOrderId), now);
+
+function noteGone(deps: TakingBack, leg: Leg, now: number): void {
+  const { foundGone } = deps;
+  if (!foundGone || wasGone(deps, leg, now)) return;
+  for (const [id, at] of foundGone) if (!isFresh(at, now)) foundGone.delete(id);
+  foundGone.set(leg.clientOrderId, now);
+}
+
+const isFresh = (at: number | undefined, now: number): boolean =>
+  at !== undefined && Math.abs(now - at) < STAYS_GONE_MS;
 
 const hasEnded = ({ status }: BrokerOrderState): boolean =>
   status === 'filled' || status === 'cancelled' || status === 'failed';
