@@ -18,7 +18,7 @@ test('the entry of a reversal is one that was taken back, and its close is none'
 describe('at a broker that hangs', () => {
   /** It holds 2, and an entry rests in something else. */
   async function heldThere(t: TestContext) {
-    const desk = await scriptedDesk(t, { env: { RESPONSE_WAIT_SECONDS: '3', BROKER_TIMEOUT_SECONDS: '1' } });
+    const desk = await scriptedDesk(t, { env: { RESPONSE_WAIT_SECONDS: '6', BROKER_TIMEOUT_SECONDS: '1' } });
     const { broker, world, trader, rests } = desk;
     broker.fills = 'at once';
     await world.send(trader, { quantity: 2 });
@@ -48,6 +48,14 @@ describe('at a broker that hangs', () => {
     broker.script('openOrders', hangs);
     const { flatten: said, flatten_error } = await flatten();
     assert.match(said?.cancel_error ?? '', /did not answer in time/, JSON.stringify(flatten_error));
+    await isFlat();
+  });
+
+  test('and pressed twice, both are answered in time: who stands behind the other has waited already', async (t) => {
+    const { broker, hangs, flatten, isFlat } = await heldThere(t);
+    broker.script('openOrders', hangs);
+    for (const { flatten: said, flatten_error } of await Promise.all([flatten(), flatten()]))
+      assert.match(said?.cancel_error ?? '', /did not answer in time/, JSON.stringify(flatten_error));
     await isFlat();
   });
 

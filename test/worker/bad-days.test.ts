@@ -673,7 +673,7 @@ describe('The kill switch', () => {
     const world = await openWorld(t, {
       brokers: broker.brokers,
       wait: pass,
-      env: { RESPONSE_WAIT_SECONDS: '0.3' },
+      env: { RESPONSE_WAIT_SECONDS: '2' },
     });
     const trader = await world.makeTrader();
     const url = `/trading/accounts/${trader.account.id}`;

@@ -239,9 +239,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       }
       case 'flatten': {
         const { accountId } = request;
+        const asked = { ...request, arrivedAt: performance.now() };
         const known = await books.asOfNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, taking: execution, signal: stopping.signal };
-        const clear = () => clearEntries(own, user, request).finally(() => readings.forget(accountId));
+        const clear = () => clearEntries(own, user, asked).finally(() => readings.forget(accountId));
         return inTurn(`flatten ${accountId}`, clear);
       }
       case 'look':

@@ -46,6 +46,13 @@ export interface ClearDeps {
   readonly signal: AbortSignal;
 }
 
+interface Asked {
+  readonly accountId: AccountId;
+  /** When it was asked for, by `performance.now()`: it may have stood behind another one. */
+  readonly arrivedAt: number;
+  readonly withinMs?: number;
+}
+
 /** How long whoever pressed the switch waits for the answer, where he does not say it; and no longer is the broker waited for. */
 const LONGEST_MS = 30_000;
 /** By when, of that time, each of these is waited for no longer, though it goes on: nothing is closed before them. */
@@ -54,9 +61,8 @@ const SHARES = { takingBack: 1 / 2, looks: 5 / 8, positions: 3 / 4 } as const;
 export async function clearEntries(
   deps: ClearDeps,
   user: UserId,
-  { accountId, withinMs = LONGEST_MS }: { readonly accountId: AccountId; readonly withinMs?: number },
+  { accountId, arrivedAt, withinMs = LONGEST_MS }: Asked,
 ): Promise<Cleared | Unavailable> {
-  const begunAt = performance.now();
   const { orders, trades } = deps;
   const account = await orders.findAccount(accountId);
   // Whoever asked for it may have waited for long, and have trusted the account again since.
@@ -64,7 +70,7 @@ export async function clearEntries(
   const { orders: unsettled } = await orders.unsettled(user, accountId);
   const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
   const ask = <Answer>(share: keyof typeof SHARES, task: (line: Line) => Promise<Answer>) => {
-    const leftMs = begunAt + Math.min(withinMs, LONGEST_MS) * SHARES[share] - performance.now();
+    const leftMs = arrivedAt + Math.min(withinMs, LONGEST_MS) * SHARES[share] - performance.now();
     const use = () => deps.connections.use({ accountId, simulation: false }, task, { mayTryRefused: true });
     return within(patiently(deps, use, leftMs), leftMs);
   };
