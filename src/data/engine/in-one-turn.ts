@@ -10,7 +10,7 @@ export type Moment = (go: () => void) => void;
 const AT_ONCE: Moment = process.nextTick;
 /**
  * What has arrived by now is heard first. To send and to wait for an answer costs more than the read itself, and orders that are answered
- * together ask together, and write together, from then on: at a server elsewhere, of sixty-four at once, each costs a quarter to a third less.
+ * together ask together, and write together, from then on: at a server elsewhere, of sixty-four at once, each costs a fifth less.
  */
 export const ALL_HEARD: Moment = setImmediate;
 
