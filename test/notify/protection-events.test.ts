@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { audit } from '../../src/app/audit/audit.ts';
-import { OURSELVES } from '../../src/app/orders/strategy.ts';
+import { audit, OURSELVES } from '../../src/app/audit/audit.ts';
 import { openDesk } from './desk.ts';
 
 /** Where the broker refuses a stop, it is not tried for long. Elsewhere a slow machine has all the time that it needs for one. */

@@ -14,6 +14,9 @@ export interface RequestContext {
   readonly method: string;
 }
 
+/** Nobody's request: we found it. */
+export const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
+
 export interface AuditEvent {
   readonly userId: UserId | null;
   readonly action: string;

@@ -15,11 +15,10 @@ import {
 import { ONE } from '../../domain/decimal.ts';
 import { type AccountId, millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { templateWith } from '../../domain/signals/template.ts';
-import { audit } from '../audit/audit.ts';
+import { audit, OURSELVES } from '../audit/audit.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
-import { OURSELVES } from '../orders/strategy.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 
 export interface FirstUser {

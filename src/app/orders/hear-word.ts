@@ -32,9 +32,9 @@ import {
   staysOnSide,
 } from '../../domain/signals/strategy.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
-import type { RequestContext } from '../audit/audit.ts';
+import { OURSELVES, type RequestContext } from '../audit/audit.ts';
 import type { Contested, Placed } from './place-order.ts';
-import { compareWith, driftNoted, gapNoted, heardAs, keyOf, OURSELVES } from './strategy.ts';
+import { compareWith, driftNoted, gapNoted, heardAs, keyOf } from './strategy.ts';
 
 /**
  * Of the signals that several processes, or several webhooks, hear of a strategy at one moment one is heard at each try. More than the

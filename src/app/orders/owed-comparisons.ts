@@ -14,8 +14,9 @@ import { isDenial } from '../../domain/denial.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { AskDeps } from '../accounts/account-broker.ts';
+import { OURSELVES } from '../audit/audit.ts';
 import { positionFor } from './plan-order.ts';
-import { gapNoted, heardAs, noteDrift, OURSELVES } from './strategy.ts';
+import { gapNoted, heardAs, noteDrift } from './strategy.ts';
 
 export interface CompareDeps extends AskDeps {
   readonly db: Db;

@@ -19,7 +19,7 @@ import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { leavesToAnother, positionAfter } from '../../domain/orders/position.ts';
 import { countedPosition, isMetBy, type Stance, type StrategyWord } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
-import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
+import { type AuditEvent, audit, OURSELVES, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 
 /** A strategy that speaks faster than this is not worth a longer wait. */
@@ -246,9 +246,6 @@ function noticeOf(
   if (simulation) return [];
   return [insertNotice({ id: newId(), userId, accountId, kind, detail, createdAt: timestamp(now) })];
 }
-
-/** Nobody's request: we found it. */
-export const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
 
 /** Where nothing is multiplied, nobody has to know it. */
 const isNews = ({ scale }: StrategyState, step: Decimal | null): boolean =>

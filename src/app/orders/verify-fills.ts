@@ -22,10 +22,10 @@ import { namesOf } from '../../domain/orders/log-line.ts';
 import { mainLeg, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
 import type { Pool } from '../../worker/host/pool.ts';
-import { audit } from '../audit/audit.ts';
+import { audit, OURSELVES } from '../audit/audit.ts';
 import type { Changes } from './changes.ts';
 import { positionFor } from './plan-order.ts';
-import { noteEnd, OURSELVES } from './strategy.ts';
+import { noteEnd } from './strategy.ts';
 import { tellEnd } from './tell-end.ts';
 
 export interface VerifyDeps {

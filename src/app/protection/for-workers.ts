@@ -30,9 +30,8 @@ import {
 import { changesOf, type HistoryLine, type ToldEntry } from '../../domain/protection/told.ts';
 import { EXIT_WORDS, protectionText } from '../../domain/told/protection-words.ts';
 import type { Saved, WorkerProtections } from '../../worker/protections.ts';
-import { audit } from '../audit/audit.ts';
+import { audit, OURSELVES } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
-import { OURSELVES } from '../orders/strategy.ts';
 
 export interface ProtectionDeps {
   readonly db: Db;
